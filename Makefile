@@ -1,0 +1,36 @@
+# Each target sets up what it needs; a second run is quick.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test lint docs clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+# The package alone, and the package with what its tests need. Rebuilt when the build changes.
+NATIVE := $(shell find src/native -type f 2>/dev/null) pyproject.toml CMakeLists.txt
+$(VENV)/.installed: $(BIN)/python $(NATIVE)
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.tested: $(BIN)/python $(NATIVE)
+	$(PIP) install --quiet --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m emscoreset.demo
+
+test: $(VENV)/.tested
+	$(BIN)/python -m pytest -n 2 -q
+	$(MAKE) --no-print-directory lint
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""How a fit is driven: where it starts, and what it does between passes."""

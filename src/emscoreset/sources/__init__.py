@@ -1,0 +1,1 @@
+"""Where rows lie and where the work on them runs."""
