@@ -1,4 +1,7 @@
 """Shrink a data set to a few weighted rows, and know exactly how much was lost."""
 
+from emscoreset.coreset import Coreset
+from emscoreset.io import CoresetFileError, from_frame, load
+
 __version__ = "0.1.0"
-__all__ = ["__version__"]
+__all__ = ["Coreset", "CoresetFileError", "__version__", "from_frame", "load"]

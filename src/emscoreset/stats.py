@@ -80,9 +80,8 @@ class Stats:
             R=add(self.R, other.R),
         )
 
-    def per_mass(self) -> Stats:
-        """The same with the rows' masses scaled to sum to 1."""
-        c = 1.0 / self.mass
+    def times(self, c: float) -> Stats:
+        """The same with every row's mass multiplied by c."""
 
         def scaled(a: Floats | None) -> Floats | None:
             return None if a is None else a * c
@@ -91,12 +90,16 @@ class Stats:
             N=self.N * c,
             L=self.L * c,
             L0=self.L0 * c,
-            mass=1.0,
+            mass=self.mass * c,
             n=self.n,
             S=scaled(self.S),
             Q=scaled(self.Q),
             R=scaled(self.R),
         )
+
+    def per_mass(self) -> Stats:
+        """The same with the rows' masses scaled to sum to 1."""
+        return self.times(1.0 / self.mass)
 
     def moments(self) -> tuple[Floats, Floats]:
         """S and Q, of a pass that wanted them."""

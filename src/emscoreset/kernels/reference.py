@@ -13,7 +13,8 @@ from emscoreset.stats import Assignment, Floats, Ints, Pass, Rows, Stats, Want
 
 def centred(rows: Rows, center: Floats) -> Floats:
     """The rows in float64, less the center. OUT (n, d)."""
-    return np.subtract(rows.X, center, dtype=np.float64)
+    X: Floats = np.subtract(rows.X, center, dtype=np.float64)
+    return X
 
 
 def cost_matrix(X: Floats, Y: Floats) -> Floats:
@@ -81,10 +82,9 @@ class ReferenceKernel(Kernel):
         H = p.offset - cost_matrix(centred(rows, p.center), p.atoms)
         best = H.argmax(axis=1)
         if p.reg == 0:
-            T = np.zeros_like(H)
-            T[np.arange(len(H)), best] = 1.0
-            return T
-        T = np.exp((H - H.max(axis=1, keepdims=True)) / p.reg)
+            onehot: Floats = np.eye(len(p.atoms))[best]
+            return onehot
+        T: Floats = np.exp((H - H.max(axis=1, keepdims=True)) / p.reg)
         T /= T.sum(axis=1, keepdims=True)
         return T
 

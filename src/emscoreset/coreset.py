@@ -1,0 +1,147 @@
+"""Coreset: weighted atoms that stand in for a data set, and how well they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from emscoreset.stats import Floats
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coreset:
+    """k weighted atoms for n rows: a value, not changed after it is made.
+
+    Attributes
+    ----------
+    atoms : array of shape (k, d)
+    weights : array of shape (k,)
+        Each atom's share of the data's mass; they sum to 1.
+    mass : float
+        The sum of the data's row weights; the number of rows where they had none.
+    n : int
+        Rows that the data had.
+    reg : float
+        The temperature of the fit.
+    distance : float
+        The transport cost from the data to the coreset at ``reg``, exact.
+    lower, upper : float
+        Bounds on the squared Wasserstein-2 distance W_2^2, which can be compared across
+        ``reg``; equal at ``reg=0``.
+    variance : float
+        The data's mean squared distance to its mean, in the same units.
+    feature_names : tuple of str
+    provenance : mapping
+        How it was made: version, seed, parameters.
+    """
+
+    atoms: Floats
+    weights: Floats
+    mass: float
+    n: int
+    reg: float
+    distance: float
+    lower: float
+    upper: float
+    variance: float
+    feature_names: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        atoms, weights = _frozen(self.atoms), _frozen(self.weights)
+        if atoms.ndim != 2 or atoms.shape[0] == 0:
+            raise ValueError(f"atoms must be 2-d with at least one row, not {atoms.shape}")
+        if weights.shape != atoms.shape[:1]:
+            raise ValueError(
+                f"weights must have shape ({len(atoms)},), one per atom, not {weights.shape}"
+            )
+        if not np.isfinite(atoms).all():
+            raise ValueError("atoms must be finite: they hold NaN or infinity")
+        if not ((weights >= 0).all() and abs(weights.sum() - 1.0) < 1e-6):
+            raise ValueError("weights must be >= 0 and sum to 1")
+        names = tuple(self.feature_names) or tuple(f"x{j}" for j in range(atoms.shape[1]))
+        if len(names) != atoms.shape[1] or len(set(names)) != len(names):
+            raise ValueError(
+                f"feature_names must be {atoms.shape[1]} different names, not {list(names)}"
+            )
+        for key, value in (("atoms", atoms), ("weights", weights), ("feature_names", names)):
+            object.__setattr__(self, key, value)
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    @property
+    def sample_weight(self) -> Floats:
+        """The weights in the data's own mass, as a model's ``fit(sample_weight=...)`` wants."""
+        return self.weights * self.mass
+
+    @property
+    def kept(self) -> float:
+        """The share of the data's variance that the atoms keep, at least: 1 - upper / variance."""
+        return 1.0 - self.upper / self.variance if self.variance > 0 else 1.0
+
+    @property
+    def effective_atoms(self) -> float:
+        """How many equally weighted atoms have the same entropy: exp H(weights)."""
+        w = self.weights[self.weights > 0]
+        return float(np.exp(-(w @ np.log(w))))
+
+    def sample(self, n: int, rng: np.random.Generator | int | None = None) -> Floats:
+        """n atoms drawn by weight, with repetition. OUT (n, d)."""
+        if n < 0:
+            raise ValueError(f"n must be at least 0, not {n}")
+        p = self.weights / self.weights.sum()
+        drawn: Floats = self.atoms[np.random.default_rng(rng).choice(len(self), size=n, p=p)]
+        return drawn
+
+    def to_frame(self, backend: str | ModuleType = "pandas", *, weight: str = "weight") -> Any:
+        """A data frame of the atoms with their ``sample_weight`` in the column ``weight``.
+
+        ``backend`` is "pandas", "polars" or "pyarrow".
+        """
+        from emscoreset.io import to_frame
+
+        return to_frame(self, backend, weight)
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``path``, as its ending says: .parquet or .npz. Read with `load`."""
+        from emscoreset.io import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        k, d = self.atoms.shape
+        atoms = f"{k:,} weighted atom{'s' * (k != 1)}"
+        lines = [f"Coreset: {atoms} of {d:,} column{'s' * (d != 1)} for {self.n:,} rows"]
+        lines.append(f"  squared distance to the data (W2^2): {self._distance_in_words()}")
+        lines.append(f"  variance kept: {self._kept_in_words()}")
+        if self.reg > 0:
+            lines.append(f"  distance at reg={self.reg:g}: {self.distance:.6g} (exact)")
+        return "\n".join(lines)
+
+    def _distance_in_words(self) -> str:
+        low, high = f"{self.lower:.6g}", f"{self.upper:.6g}"
+        return f"{high} (exact)" if low == high else f"between {low} and {high}"
+
+    def _kept_in_words(self) -> str:
+        if not self.variance > 0:
+            return "all (the rows are equal)"
+        low, high = (100 * (1 - b / self.variance) for b in (self.upper, self.lower))
+        if f"{low:.4g}" == f"{high:.4g}":
+            return f"{low:.4g} % (exact)"
+        return f"between {low:.4g} % and {high:.4g} %"
+
+
+def _frozen(values: ArrayLike) -> Floats:
+    """A read-only float64 copy."""
+    out = np.array(values, dtype=np.float64, order="C")
+    out.flags.writeable = False
+    return out

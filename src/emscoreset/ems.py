@@ -1,0 +1,154 @@
+"""Algorithm 1 of the paper: the EM loop, and the exact distance at its end.
+
+Shapes: Y (k, d) atoms relative to the source's center, w (k,) weights, h (k,) offset in cost
+units. Statistics are per unit of mass: N sums to 1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from emscoreset.sources.base import Source
+from emscoreset.stats import Floats, Pass, Stats, log_offset
+
+# Plain EM stops where a full pass lowers the objective by less than this fraction of it:
+# docs/algorithm.md, "When to stop", has the measurement behind the figure.
+TOL = 1e-5
+# Below this share of the data's variance an objective is rounding.
+FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class State:
+    """Atoms and weights between two passes. Never changed in place."""
+
+    Y: Floats  # (k, d)
+    w: Floats  # (k,)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One pass, for ``history_``."""
+
+    rows: int  # rows read
+    reg: float
+    objective: float  # L at the atoms and weights that the pass was given
+    guaranteed_fall: float  # by which the next pass's objective is lower at least
+    shift: float  # Frobenius norm of the atoms' move after this pass
+    seconds: float  # since the fit began
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The transport cost between the data and (Y, N) after a pass at (Y, h)."""
+
+    value: float  # W_reg, exact
+    lower: float  # lower <= W_2^2 <= upper
+    upper: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Where a fit ended: atoms, the masses N of a pass at them, and how it got there."""
+
+    Y: Floats  # (k, d) relative to the source's center
+    N: Floats  # (k,) sums to 1
+    distance: Distance
+    history: tuple[Record, ...]
+    n_iter: int
+    converged: bool
+
+
+def ems_pass(source: Source, state: State, reg: float) -> tuple[Pass, Stats]:
+    """E-step (paper, eq. estep): a pass with h_j = reg log w_j, per unit of mass."""
+    p = Pass(atoms=state.Y, offset=log_offset(state.w, reg), reg=reg, center=source.center)
+    return p, source.run(p).per_mass()
+
+
+def m_step(stats: Stats, state: State) -> State:
+    """M-step (paper, def. M-step): y_j = S_j / N_j, kept where N_j = 0, and w_j = N_j."""
+    S, _ = stats.moments()
+    N = stats.N
+    alive = N > 0
+    Y = np.where(alive[:, None], S / np.where(alive, N, 1.0)[:, None], state.Y)
+    return State(Y, N / N.sum())
+
+
+def guaranteed_fall(N: Floats, old: State, new: State, reg: float) -> float:
+    """The least by which L falls from ``old`` to ``new``: reg KL(N || w) + sum_j N_j |dy_j|^2."""
+    moved = float(N @ np.square(new.Y - old.Y).sum(axis=1))
+    return max(reg * relative_entropy(N, old.w), 0.0) + moved
+
+
+def relative_entropy(N: Floats, w: Floats) -> float:
+    """KL(N || w) = sum_j N_j log(N_j / w_j), with 0 log 0 = 0."""
+    alive = N > 0
+    return float(N[alive] @ np.log(N[alive] / w[alive]))
+
+
+def atom_costs(stats: Stats, Y: Floats) -> Floats:
+    """E_j = Q_j - 2 y_j.S_j + N_j |y_j|^2: the transport cost carried by atom j."""
+    S, Q = stats.moments()
+    E = Q - 2.0 * np.einsum("jd,jd->j", Y, S) + stats.N * np.einsum("jd,jd->j", Y, Y)
+    costs: Floats = np.maximum(E, 0.0)
+    return costs
+
+
+def exact_distance(p: Pass, stats: Stats) -> Distance:
+    """The distance between the data and (Y, N), for any Y and h, from the pass itself.
+
+    The pass's plan has the Gibbs form, so it is the optimal entropic plan for its own column
+    masses N: W_reg = L + sum_j N_j h_j - reg sum_j N_j log N_j. The same potentials are
+    feasible for the unregularised problem, so L0 + sum_j N_j h_j <= W_2^2, and the plan's own
+    cost sum_j E_j is no less than it. At reg = 0 the three are one number.
+    """
+    alive = stats.N > 0
+    N, h = stats.N[alive], p.offset[alive]
+    lower = max(stats.L0 + float(N @ h), 0.0)
+    if p.reg == 0:
+        return Distance(lower, lower, lower)
+    value = max(stats.L + float(N @ h) - p.reg * float(N @ np.log(N)), 0.0)
+    upper = float(atom_costs(stats, p.atoms).sum())
+    return Distance(value, min(lower, upper), upper)
+
+
+def fit_ems(
+    source: Source,
+    start: State,
+    reg: float,
+    *,
+    tol: float = TOL,
+    shift_tol: float | None = None,
+    max_iter: int = 1000,
+    callback: Callable[[Record], None] | None = None,
+) -> Fit:
+    """Run Algorithm 1 from ``start`` to the end of its descent.
+
+    Stops when a pass lowers the objective by less than ``tol`` of it, when an M-step moves
+    the atoms by less than ``shift_tol`` (the paper's rule), or after ``max_iter`` M-steps.
+    The last pass is always at the atoms returned.
+    """
+    began = time.perf_counter()
+    least = FLOOR * source.moments.variance
+    state, history, before = start, list[Record](), np.inf
+    n_iter, settled = 0, False
+    while True:  # line 2: repeat
+        p, stats = ems_pass(source, state, reg)  # lines 3-12: N, S over all blocks
+        new = m_step(stats, state)  # lines 13-16
+        shift = float(np.linalg.norm(new.Y - state.Y))
+        fall = guaranteed_fall(stats.N, state, new, reg)
+        seconds = time.perf_counter() - began
+        history.append(Record(stats.n, reg, stats.L, fall, shift, seconds))
+        if callback is not None:
+            callback(history[-1])
+        settled = settled or before - stats.L <= tol * max(stats.L, least)
+        if settled or n_iter == max_iter:
+            break
+        state, before, n_iter = new, stats.L, n_iter + 1
+        settled = shift_tol is not None and shift < shift_tol  # line 17: until
+    N = stats.N / stats.N.sum()
+    return Fit(state.Y, N, exact_distance(p, stats), tuple(history), n_iter, settled)

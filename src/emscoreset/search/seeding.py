@@ -1,0 +1,108 @@
+"""Where a fit starts: random rows, greedy k-means++, or atoms given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from emscoreset.ems import State
+from emscoreset.kernels import Kernel
+from emscoreset.sources.base import Source
+from emscoreset.stats import Floats, Ints, Rows
+
+# Starts are chosen from at most this many rows (or 16 an atom where that is more). Data that
+# fit give the same start in any order of their rows, and with repeated rows for weights.
+SEED_ROWS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Where to start, or all distinct rows there are where they are no more than the atoms."""
+
+    start: State
+    rows: Rows | None = None  # the distinct rows as they are, with their masses
+
+
+def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator) -> Seeds:
+    """k atoms relative to the source's center, with uniform weights.
+
+    ``init`` is "k-means++" (greedy, by mass), "random" (rows drawn by mass) or k atoms.
+    """
+    if not isinstance(init, str):
+        return Seeds(uniform(_given(source, k, init)))
+    if init not in ("k-means++", "random"):
+        raise ValueError(f'init must be "k-means++", "random" or an array of atoms, not {init!r}')
+    rows = canonical(source.sample(max(SEED_ROWS, 16 * k), rng))
+    if len(rows.X) <= k:
+        rows = _all_distinct(source, rows, k)
+    kind = rows.X.dtype
+    X = np.subtract(rows.X, source.center.astype(kind), dtype=kind)
+    if len(X) <= k:
+        a = rows.masses()
+        return Seeds(State(X.astype(np.float64), a / a.sum()), rows)
+    near = Rows(X, rows.masses())
+    if init == "random":
+        picks = weighted_draw(near, k, rng)
+    else:
+        picks = plusplus(source.kernel, near, k, rng)
+    return Seeds(uniform(X[picks].astype(np.float64)))
+
+
+def uniform(Y: Floats) -> State:
+    """These atoms with equal weights."""
+    return State(Y, np.full(len(Y), 1.0 / len(Y)))
+
+
+def plusplus(kernel: Kernel, rows: Rows, k: int, rng: np.random.Generator) -> Ints:
+    """Greedy k-means++ over distinct rows near the origin, with 2 + log k proposals a step."""
+    first = int(weighted_draw(rows, 1, rng)[0])
+    return kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
+
+
+def weighted_draw(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
+    """k different rows, each drawn by its mass among those left."""
+    a = rows.masses()
+    return rng.choice(len(a), size=k, replace=False, p=a / a.sum())
+
+
+def canonical(rows: Rows) -> Rows:
+    """The distinct rows, ordered by their bytes, with added masses.
+
+    What is drawn from the result does not depend on the order of the rows, nor on whether
+    a row is repeated or weighted.
+    """
+    X = np.ascontiguousarray(rows.X) + rows.X.dtype.type(0)  # -0.0 becomes 0.0
+    order = np.argsort(X.view(np.dtype((np.void, X.strides[0]))).ravel(), kind="stable")
+    X = X[order]
+    new = np.ones(len(X), dtype=bool)
+    new[1:] = (X[1:] != X[:-1]).any(axis=1)
+    starts = np.flatnonzero(new)
+    return Rows(X[starts], np.add.reduceat(rows.masses()[order], starts))
+
+
+def _all_distinct(source: Source, rows: Rows, k: int) -> Rows:
+    """All distinct rows of the source where there are at most k; else more than k of them."""
+    if source.n is not None and source.n <= SEED_ROWS:
+        return rows  # the sample was everything
+    found: Rows | None = None
+    for block in source.blocks():
+        keep = block.masses() > 0
+        X = block.X[keep].astype(rows.X.dtype)
+        a = block.masses()[keep]
+        if found is not None:
+            X, a = np.concatenate([found.X, X]), np.concatenate([found.masses(), a])
+        found = canonical(Rows(X, a))
+        if len(found.X) > k:
+            break
+    return found or rows
+
+
+def _given(source: Source, k: int, init: ArrayLike) -> Floats:
+    Y = np.array(init, dtype=np.float64)
+    if Y.shape != (k, source.d):
+        raise ValueError(f"init must have shape ({k}, {source.d}), one row per atom, not {Y.shape}")
+    if not np.isfinite(Y).all():
+        raise ValueError("init must be finite: it holds NaN or infinity")
+    return Y - source.center

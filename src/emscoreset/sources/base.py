@@ -1,0 +1,95 @@
+"""What the EM loop needs to know of the data: one pass, a sample, a first look."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from emscoreset.kernels import Kernel
+from emscoreset.stats import Floats, Pass, Rows, Stats
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The first look at the data."""
+
+    n: int  # rows
+    mass: float  # the sum of the rows' masses, as the user gave them
+    mean: Floats  # (d,)
+    variance: float  # mean squared distance to the mean
+
+
+class Source(ABC):
+    """Rows, wherever they lie. Masses may be scaled inside; ``Moments.mass`` is the user's."""
+
+    n: int | None  # None where it is not known before the first pass, or has no meaning
+    d: int
+    kernel: Kernel
+
+    @abstractmethod
+    def run(self, p: Pass) -> Stats:
+        """One pass: fixed blocks, merged in order."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Rows]:
+        """All rows once, in order, a block at a time."""
+
+    @abstractmethod
+    def sample(self, m: int, rng: np.random.Generator) -> Rows:
+        """At most m rows drawn by mass; all of them where there are no more than m."""
+
+    @cached_property
+    def center(self) -> Floats:
+        """What passes subtract from every row: the mean, in the rows' own precision."""
+        return self.moments.mean
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Rows, mass, mean and variance, from one pass with a single atom at the first row."""
+        first = next(self.blocks()).X[0].astype(np.float64)
+        p = Pass(
+            atoms=np.zeros((1, self.d)),
+            offset=np.zeros(1),
+            reg=0.0,
+            center=np.where(np.isfinite(first), first, 0.0),
+        )
+        stats = self.run(p)
+        S, Q = stats.moments()
+        self._refuse_non_finite(S[0], float(Q[0]), stats.mass)
+        shift = S[0] / stats.mass
+        variance = max(float(Q[0]) / stats.mass - float(shift @ shift), 0.0)
+        return Moments(
+            n=stats.n, mass=self.user_mass(stats), mean=p.center + shift, variance=variance
+        )
+
+    def user_mass(self, stats: Stats) -> float:
+        """The rows' mass as the user gave it."""
+        return stats.mass
+
+    def _refuse_non_finite(self, S: Floats, Q: float, mass: float) -> None:
+        if not mass > 0:
+            raise ValueError("the rows' weights sum to zero: at least one must be positive")
+        if np.isfinite(Q) and np.isfinite(S).all():
+            return
+        bad = np.zeros(self.d, dtype=np.int64)
+        rows = 0
+        for block in self.blocks():
+            wrong = ~np.isfinite(np.asarray(block.X, dtype=np.float64))
+            bad += wrong.sum(axis=0)
+            rows += int(wrong.any(axis=1).sum())
+        if rows == 0:
+            raise ValueError(
+                "X holds numbers so large that their squares overflow; "
+                "scale the columns, or pass float64 instead of float32"
+            )
+        named = ", ".join(f"{j} ({bad[j]})" for j in np.flatnonzero(bad)[:10])
+        more = ", ..." if np.count_nonzero(bad) > 10 else ""
+        raise ValueError(
+            f"X contains NaN or infinity in {rows} row(s); columns (how often): {named}{more}. "
+            "Drop those rows or fill the gaps first; "
+            "emscoreset.compress(..., missing=...) does either"
+        )
