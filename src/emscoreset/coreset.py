@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from emscoreset.stats import Floats
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +99,7 @@ class Coreset:
         drawn: Floats = self.atoms[np.random.default_rng(rng).choice(len(self), size=n, p=p)]
         return drawn
 
-    def to_frame(self, backend: str | ModuleType = "pandas", *, weight: str = "weight") -> Any:
+    def to_frame(self, backend: str = "pandas", *, weight: str = "weight") -> Any:
         """A data frame of the atoms with their ``sample_weight`` in the column ``weight``.
 
         ``backend`` is "pandas", "polars" or "pyarrow".

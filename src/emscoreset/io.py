@@ -8,15 +8,12 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from emscoreset.coreset import Coreset
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 FORMAT = 1  # raised when an older reader could no longer understand the file
 KEY = b"emscoreset"
@@ -64,12 +61,14 @@ def load(path: str | Path) -> Coreset:
         ) from error
 
 
-def to_frame(coreset: Coreset, backend: str | ModuleType, weight: str) -> Any:
+def to_frame(coreset: Coreset, backend: str, weight: str) -> Any:
     """The atoms and their sample weights as a frame of ``backend``'s kind."""
     if weight in coreset.feature_names:
         raise ValueError(f"a column is called {weight!r} already; pass another name as weight=")
     columns = {name: coreset.atoms[:, j] for j, name in enumerate(coreset.feature_names)}
     columns[weight] = coreset.sample_weight
+    if backend not in ("pandas", "polars", "pyarrow"):
+        raise ValueError(f'backend must be "pandas", "polars" or "pyarrow", not {backend!r}')
     return nw.from_dict(columns, backend=backend).to_native()
 
 

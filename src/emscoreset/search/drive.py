@@ -1,0 +1,134 @@
+"""One call from a source to a finished fit: the one place where the policies are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from emscoreset.coreset import Coreset
+from emscoreset.ems import TOL, Distance, Fit, Record, State, fit_ems
+from emscoreset.search.seeding import seed
+from emscoreset.sources.base import Source
+from emscoreset.stats import Floats, Rows
+from emscoreset.transport import entropic_self_cost
+
+ALGORITHMS = ("auto", "plain")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may choose of a fit."""
+
+    n_atoms: int
+    reg: float = 0.01
+    init: str | ArrayLike = "k-means++"
+    algorithm: str = "auto"
+    tol: float = TOL
+    shift_tol: float | None = None
+    max_iter: int = 1000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished fit in the data's own coordinates."""
+
+    atoms: Floats  # (k, d)
+    weights: Floats  # (k,)
+    distance: Distance
+    history: tuple[Record, ...]
+    n_iter: int
+    converged: bool
+    few_rows: bool  # the data have no more distinct rows than atoms were asked for: these are all
+
+    def coreset(
+        self,
+        source: Source,
+        settings: Settings,
+        *,
+        feature_names: Sequence[str] = (),
+        provenance: Mapping[str, Any],
+    ) -> Coreset:
+        """The coreset of this fit."""
+        moments = source.moments
+        return Coreset(
+            atoms=self.atoms,
+            weights=self.weights,
+            mass=moments.mass,
+            n=moments.n,
+            reg=settings.reg,
+            distance=self.distance.value,
+            lower=self.distance.lower,
+            upper=self.distance.upper,
+            variance=moments.variance,
+            feature_names=tuple(feature_names),
+            provenance=provenance,
+        )
+
+
+def fit(
+    source: Source,
+    settings: Settings,
+    rng: np.random.Generator,
+    callback: Callable[[Record], None] | None = None,
+) -> Outcome:
+    """Seed, then descend as ``settings.algorithm`` says."""
+    check(settings)
+    init = settings.init
+    if settings.algorithm == "plain" and isinstance(init, str):
+        init = "random"  # Algorithm 1 of the paper starts there
+    seeds = seed(source, settings.n_atoms, init, rng)
+    if seeds.rows is not None:
+        return _all_rows(source, seeds.start, seeds.rows, settings.reg, callback)
+    found = fit_ems(
+        source,
+        seeds.start,
+        settings.reg,
+        tol=settings.tol,
+        shift_tol=settings.shift_tol,
+        max_iter=settings.max_iter,
+        callback=callback,
+    )
+    return _outcome(found, found.Y + source.center)
+
+
+def _outcome(found: Fit, atoms: Floats, *, few_rows: bool = False) -> Outcome:
+    return Outcome(
+        atoms, found.N, found.distance, found.history, found.n_iter, found.converged, few_rows
+    )
+
+
+def _all_rows(
+    source: Source,
+    start: State,
+    rows: Rows,
+    reg: float,
+    callback: Callable[[Record], None] | None,
+) -> Outcome:
+    """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
+    looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
+    own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)
+    exact = replace(looked, N=start.w, distance=own, converged=True)
+    return _outcome(exact, np.asarray(rows.X, dtype=np.float64), few_rows=True)
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings that make no sense, by name."""
+    k, reg = settings.n_atoms, settings.reg
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ValueError(f"n_atoms must be a whole number >= 1, not {k!r}")
+    if not (np.isscalar(reg) and np.isreal(reg) and np.isfinite(reg) and reg >= 0):
+        raise ValueError(
+            f"reg must be a finite number >= 0, not {reg!r}; 0 assigns each row to one atom"
+        )
+    if settings.algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {ALGORITHMS}, not {settings.algorithm!r}")
+    if not settings.tol >= 0:
+        raise ValueError(f"tol must be >= 0, not {settings.tol!r}")
+    if settings.shift_tol is not None and not settings.shift_tol >= 0:
+        raise ValueError(f"shift_tol must be None or >= 0, not {settings.shift_tol!r}")
+    if isinstance(settings.max_iter, bool) or not settings.max_iter >= 0:
+        raise ValueError(f"max_iter must be a whole number >= 0, not {settings.max_iter!r}")
