@@ -67,9 +67,10 @@ def to_frame(coreset: Coreset, backend: str, weight: str) -> Any:
         raise ValueError(f"a column is called {weight!r} already; pass another name as weight=")
     columns = {name: coreset.atoms[:, j] for j, name in enumerate(coreset.feature_names)}
     columns[weight] = coreset.sample_weight
-    if backend not in ("pandas", "polars", "pyarrow"):
-        raise ValueError(f'backend must be "pandas", "polars" or "pyarrow", not {backend!r}')
-    return nw.from_dict(columns, backend=backend).to_native()
+    match backend:
+        case "pandas" | "polars" | "pyarrow":
+            return nw.from_dict(columns, backend=backend).to_native()
+    raise ValueError(f'backend must be "pandas", "polars" or "pyarrow", not {backend!r}')
 
 
 def from_frame(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -117,18 +118,18 @@ def _all_rows(
 
 def check(settings: Settings) -> None:
     """Refuse settings that make no sense, by name."""
-    k, reg = settings.n_atoms, settings.reg
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise ValueError(f"n_atoms must be a whole number >= 1, not {k!r}")
-    if not (np.isscalar(reg) and np.isreal(reg) and np.isfinite(reg) and reg >= 0):
-        raise ValueError(
-            f"reg must be a finite number >= 0, not {reg!r}; 0 assigns each row to one atom"
-        )
+    _check_number("n_atoms", settings.n_atoms, Integral, 1)
+    _check_number("reg", settings.reg, Real, 0)
+    _check_number("tol", settings.tol, Real, 0)
+    _check_number("max_iter", settings.max_iter, Integral, 0)
+    if settings.shift_tol is not None:
+        _check_number("shift_tol", settings.shift_tol, Real, 0)
     if settings.algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {ALGORITHMS}, not {settings.algorithm!r}")
-    if not settings.tol >= 0:
-        raise ValueError(f"tol must be >= 0, not {settings.tol!r}")
-    if settings.shift_tol is not None and not settings.shift_tol >= 0:
-        raise ValueError(f"shift_tol must be None or >= 0, not {settings.shift_tol!r}")
-    if isinstance(settings.max_iter, bool) or not settings.max_iter >= 0:
-        raise ValueError(f"max_iter must be a whole number >= 0, not {settings.max_iter!r}")
+
+
+def _check_number(name: str, value: object, kind: type, least: int) -> None:
+    if isinstance(value, kind) and not isinstance(value, bool) and least <= value < np.inf:  # type: ignore[operator]
+        return
+    what = "whole number" if kind is Integral else "finite number"
+    raise ValueError(f"{name} must be a {what} >= {least}, not {value!r}")
