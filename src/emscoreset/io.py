@@ -84,7 +84,7 @@ def from_frame(
     if weight not in table.columns:
         raise ValueError(f"the frame has no column {weight!r}; pass its name as weight=")
     names = [name for name in table.columns if name != weight]
-    text = [name for name in names if not table[name].dtype.is_numeric()]
+    text = [name for name in table.columns if not table[name].dtype.is_numeric()]
     if text:
         raise ValueError(f"columns of atoms must be numbers; {text} are not: leave them out")
     masses = table[weight].to_numpy().astype(np.float64)

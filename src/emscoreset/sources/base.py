@@ -57,7 +57,8 @@ class Source(ABC):
             reg=0.0,
             center=np.where(np.isfinite(first), first, 0.0),
         )
-        stats = self.run(p)
+        with np.errstate(invalid="ignore", over="ignore"):
+            stats = self.run(p)  # what is not finite shows in the sums
         S, Q = stats.moments()
         self._refuse_non_finite(S[0], float(Q[0]), stats.mass)
         shift = S[0] / stats.mass

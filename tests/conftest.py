@@ -1,0 +1,31 @@
+"""Fixtures that all rooms share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from emscoreset.kernels import ReferenceKernel
+
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci")
+
+
+@pytest.fixture
+def kernel() -> ReferenceKernel:
+    return ReferenceKernel()
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data sets; tests that need it skip where it is absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("EMSCORESET_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip("the real data sets are absent: set EMSCORESET_DATA to their folder")
+    return folder

@@ -1,0 +1,69 @@
+"""The slow, obvious answers, and the problems they are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import ot
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with masses, atoms with weights."""
+
+    X: np.ndarray
+    a: np.ndarray | None
+    Y: np.ndarray
+    w: np.ndarray
+
+    @property
+    def shares(self) -> np.ndarray:
+        a = np.ones(len(self.X)) if self.a is None else self.a
+        return a / a.sum()
+
+
+@st.composite
+def problems(draw: st.DrawFn, max_n: int = 40, max_k: int = 6) -> Problem:
+    """Small problems, ugly ones among them: ties, duplicates, constant columns, dead atoms."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, k, d = (draw(st.integers(1, m)) for m in (max_n, max_k, 4))
+    X = rng.normal(size=(n, d)) * draw(st.sampled_from([0.1, 1.0, 3.0]))
+    if draw(st.booleans()):
+        X = np.round(X)  # a lattice: ties and duplicates
+    if draw(st.booleans()):
+        X[:, 0] = 1.5
+    a = None if draw(st.booleans()) else rng.integers(1, 4, size=n).astype(float)
+    Y = X[rng.integers(n, size=k)] + rng.normal(size=(k, d)) * draw(st.sampled_from([0.0, 1.0]))
+    w = rng.dirichlet(np.ones(k))
+    if k > 1 and draw(st.booleans()):
+        w[rng.integers(k)] = 0.0
+    return Problem(X, a, Y, w / w.sum())
+
+
+def costs(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Squared distances, by subtraction."""
+    return np.square(X[:, None, :] - Y[None, :, :]).sum(axis=2)
+
+
+def w2(problem: Problem, masses: np.ndarray) -> float:
+    """W_2^2 between the rows and the atoms with these masses, by POT's network simplex."""
+    C = costs(problem.X, problem.Y)
+    return float(ot.emd2(problem.shares, masses / masses.sum(), C, numItermax=10**6))
+
+
+def entropic(a: np.ndarray, b: np.ndarray, C: np.ndarray, reg: float, start: np.ndarray) -> float:
+    """W_reg with the KL term by POT's Sinkhorn in the log domain.
+
+    ``start`` are column potentials over reg to begin from: Sinkhorn leaves any start for the
+    one fixed point, a good start only spares it thousands of sweeps.
+    """
+    keep = b > 0
+    C, b, start = C[:, keep], b[keep], start[keep]
+    u = np.log(a) - logsumexp(start - C / reg, axis=1)
+    P = ot.bregman.sinkhorn_log(a, b, C, reg, numItermax=5000, stopThr=1e-12, warmstart=(u, start))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kl = np.where(P > 0, P * np.log(P / np.outer(a, b)), 0.0).sum()
+    return float((P * C).sum() + reg * kl)

@@ -1,0 +1,89 @@
+"""Coreset: a value that explains itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from emscoreset import Coreset
+
+
+def make(**changes) -> Coreset:
+    fields = {
+        "atoms": [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],
+        "weights": [0.5, 0.25, 0.25],
+        "mass": 1000.0,
+        "n": 900,
+        "reg": 0.0,
+        "distance": 2.0,
+        "lower": 2.0,
+        "upper": 2.0,
+        "variance": 10.0,
+    }
+    return Coreset(**{**fields, **changes})
+
+
+def test_it_is_immutable():
+    weights = np.array([0.5, 0.25, 0.25])
+    coreset = make(weights=weights)
+    with pytest.raises(ValueError, match="read-only"):
+        coreset.atoms[0, 0] = 1
+    with pytest.raises(AttributeError):
+        coreset.reg = 1.0
+    weights[0] = 99
+    assert coreset.weights[0] == 0.5
+
+
+def test_sample_weight_sums_to_the_mass():
+    assert make().sample_weight.tolist() == [500, 250, 250]
+
+
+def test_kept_and_effective_atoms():
+    assert make().kept == pytest.approx(0.8)
+    assert make(variance=0.0, upper=0.0).kept == 1.0
+    assert make(weights=[1, 0, 0]).effective_atoms == 1.0
+    assert make(weights=[1 / 3] * 3).effective_atoms == pytest.approx(3.0)
+
+
+def test_a_sample_is_drawn_by_weight():
+    drawn = make().sample(4000, np.random.default_rng(0))
+    assert drawn.shape == (4000, 2)
+    shares = [(drawn[:, 0] == x).mean() for x in (0, 2, 4)]
+    np.testing.assert_allclose(shares, [0.5, 0.25, 0.25], atol=0.03)
+    np.testing.assert_array_equal(make().sample(5, 1), make().sample(5, 1))
+    assert make().sample(0).shape == (0, 2)
+    with pytest.raises(ValueError, match="n must be at least 0"):
+        make().sample(-1)
+
+
+def test_repr_says_it_in_words():
+    exact = repr(make())
+    assert "3 weighted atoms of 2 columns for 900 rows" in exact
+    assert "(W2^2): 2 (exact)" in exact
+    assert "variance kept: 80 % (exact)" in exact
+    assert "distance at reg" not in exact
+    soft = repr(make(reg=0.1, distance=2.5, upper=3.0))
+    assert "between 2 and 3" in soft
+    assert "between 70 % and 80 %" in soft
+    assert "distance at reg=0.1: 2.5 (exact)" in soft
+    assert "rows are equal" in repr(make(variance=0.0))
+    assert "1 weighted atom of 1 column for" in repr(make(atoms=[[1.0]], weights=[1.0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"atoms": [1.0, 2.0]}, "atoms must be 2-d"),
+        ({"atoms": np.zeros((0, 2)), "weights": []}, "at least one row"),
+        ({"weights": [0.5, 0.5]}, "one per atom"),
+        ({"weights": [0.5, 0.5, 0.5]}, "sum to 1"),
+        ({"weights": [1.5, -0.5, 0.0]}, ">= 0"),
+        ({"weights": [np.nan, 0.5, 0.5]}, "sum to 1"),
+        ({"atoms": np.full((3, 2), np.inf)}, "finite"),
+        ({"feature_names": ("a",)}, "2 different names"),
+        ({"feature_names": ("a", "a")}, "2 different names"),
+    ],
+)
+def test_nonsense_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        make(**changes)
