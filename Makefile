@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -21,15 +21,15 @@ $(VENV)/.tested: $(BIN)/python $(NATIVE)
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m emscoreset.demo
+	$(BIN)/python docs/examples/quickstart.py
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 -q
 	$(MAKE) --no-print-directory lint
 
 lint: $(VENV)/.tested
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 clean:
