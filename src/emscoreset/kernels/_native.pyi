@@ -1,4 +1,62 @@
-"""The compiled kernel of emscoreset."""
+"""The compiled kernel of emscoreset. Arrays are NumPy's; None stands for a sum not wanted."""
 
-def cpu_levels() -> list[str]:
-    """Instruction sets of this processor, best last."""
+import numpy as np
+from numpy.typing import NDArray
+
+from emscoreset.stats import Floats, Ints
+
+def levels() -> list[str]:
+    """Instruction sets this build can use here, best last."""
+
+def stats(
+    X: NDArray[np.generic],
+    mass: Floats | None,
+    atoms: Floats,
+    offset: Floats,
+    center: Floats,
+    reg: float,
+    N: Floats,
+    S: Floats | None,
+    Q: Floats | None,
+    R: Floats | None,
+    threads: int,
+    level: str,
+) -> tuple[float, float, float]:
+    """Fills N and, unless None, S, Q and R, which must be zero; returns (L, L0, mass)."""
+
+def assign(
+    X: NDArray[np.generic],
+    atoms: Floats,
+    offset: Floats,
+    center: Floats,
+    labels: Ints,
+    cost: Floats,
+    gap: Floats,
+    threads: int,
+    level: str,
+) -> None:
+    """Fills each row's best atom, its cost and its lead over the second best."""
+
+def responsibilities(
+    X: NDArray[np.generic],
+    atoms: Floats,
+    offset: Floats,
+    center: Floats,
+    reg: float,
+    out: Floats,
+    threads: int,
+    level: str,
+) -> None:
+    """Fills the plan's rows."""
+
+def plusplus(
+    X: NDArray[np.generic],
+    mass: Floats | None,
+    first: int,
+    uniforms: Floats,
+    steps: int,
+    trials: int,
+    threads: int,
+    level: str,
+) -> list[int]:
+    """The rows that greedy k-means++ chooses."""

@@ -1,0 +1,28 @@
+"""How many threads a kernel may use."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import joblib
+import threadpoolctl
+
+
+@cache
+def _openmp() -> threadpoolctl.ThreadpoolController:
+    """The OpenMP libraries loaded in this process (scikit-learn loads one)."""
+    return threadpoolctl.ThreadpoolController().select(user_api="openmp")
+
+
+def effective_threads(n_jobs: int | None = None) -> int:
+    """``n_jobs`` if given, counted from the CPUs where negative, as in joblib; else what is free.
+
+    That is the CPUs this process may use (affinity, container quota), or fewer where OpenMP is
+    limited: by OMP_NUM_THREADS, which joblib's and Dask's workers set, or by threadpoolctl.
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; give None for all free CPUs, or a count")
+    if n_jobs is not None:
+        return int(joblib.effective_n_jobs(n_jobs)) if n_jobs < 0 else n_jobs
+    limits = [int(library["num_threads"]) for library in _openmp().info()]
+    return max(1, min([joblib.cpu_count(), *limits]))

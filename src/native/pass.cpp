@@ -1,0 +1,201 @@
+// One pass over a chunk of rows. This unit is compiled once per instruction set, as the
+// namespace EMS_LEVEL.
+#include "plan.h"
+#include "products.h"
+#include "removal.h"
+#include "rows.h"
+#include "trials.h"
+
+namespace ems {
+namespace EMS_LEVEL {
+
+constexpr int kTall = 24;  // a multiple of every tile height; blocks are filled up to it
+
+EMS_INLINE int padded(int n) { return (n + kTall - 1) / kTall * kTall; }
+
+// Whether the dense product costs less than adding rows one by one, given the weights that
+// are not zero in n rows. In units of vector operations, measured.
+template <class T>
+static bool dense_is_cheaper(const Plan<T>& p, int64_t weights, int n) {
+  const double vectors = double(p.lds) / Simd<T>::W;
+  const double dense = p.nvec * (3.7 + 0.5 * double(p.cols)) - 12;
+  return double(weights) * (12 + 2 * vectors) > dense * n;
+}
+
+template <class T>
+static void clear_sums(const Plan<T>& p, ChunkSums<T>& out) {
+  const int64_t n = out.dense ? p.nvec * Simd<T>::W * p.cols : p.k * p.lds;
+  __builtin_memset(out.sums, 0, static_cast<size_t>(n) * sizeof(T));
+}
+
+// L, L0 and mass of the block's rows, from top and total.
+template <class T>
+static void add_levels(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
+                       const Scratch<T>& s, ChunkSums<T>& out) {
+  constexpr int W = Simd<T>::W;
+  alignas(64) T logs[kBlock] = {};
+  if (p.reg > 0)
+    for (int r = 0; r < n; r += W) store(logs + r, log2v<T>(load(s.total + r)));
+  double L0 = 0, logarithms = 0, mass = 0;
+  for (int r = 0; r < n; ++r) {
+    const double a = mass_of(rows, first + r);
+    L0 += a * (double(s.x[r * p.ldx + p.d]) - double(s.top[r]));
+    logarithms += a * double(logs[r]);
+    mass += a;
+  }
+  out.L0 += L0;
+  out.L += L0 - p.reg * 0.69314718055994530942 * logarithms;
+  out.mass += mass;
+}
+
+// Weighs the accumulated columns of the rows by a / total, so that the tile need not be.
+template <class T>
+static void weigh_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
+                       Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  for (int r = 0; r < n; ++r) {
+    const T f = T(mass_of(rows, first + r) / double(s.total[r]));
+    T* x = s.x + r * p.ldx;
+    if (p.cols == 1) {
+      x[p.d + 1] = f;
+    } else {
+      for (int64_t c = 0; c < p.lds; c += W) store(x + c, f * load(x + c));
+    }
+  }
+}
+
+// The block's sums when the first product is done, with as little kept of it as will do.
+template <class T>
+static void add_block(const Plan<T>& p, const RowsView& rows, int64_t first, int n, bool opening,
+                      Scratch<T>& s, ChunkSums<T>& out) {
+  double rise[kBlock];
+  const int tall = padded(n);
+  if (p.reg == 0 && !out.R) {
+    score_block<T, Keep::Label>(p, tall, s);
+    reduce_block<T, true, false>(n, s);
+  } else if (!opening && out.dense && !out.R) {
+    score_block<T, Keep::Scores>(p, tall, s);
+    reduce_block<T, false, false>(n, s);
+  } else {
+    score_block<T, Keep::Both>(p, tall, s);
+    reduce_block<T, true, true>(n, s);
+  }
+  if (opening) {
+    out.dense = p.reg > 0 && (out.R || dense_is_cheaper(p, count_weights(p, n, s), n));
+    clear_sums(p, out);
+  }
+  if (out.R) best_rises(p, n, s, rise);
+  if (out.dense) soften_block(p, n, s);
+  if (out.R) add_removal(p, rows, first, n, s, rise, out.R);
+  if (out.dense) {
+    add_levels(p, rows, first, n, s, out);
+    weigh_rows(p, rows, first, n, s);
+    sum_block(p, n, s, out.sums);
+  } else {
+    add_sparse(p, rows, first, n, s, out.sums);
+    add_levels(p, rows, first, n, s, out);
+  }
+}
+
+template <class T>
+static void stats(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
+                  Scratch<T>& s, ChunkSums<T>& out, Stop stop) {
+  out.L = out.L0 = out.mass = 0;
+  out.dense = false;
+  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+    const int64_t end = i + kBlock < last ? i + kBlock : last;
+    const int n = static_cast<int>(end - i);
+    pack_block(p, rows, i, end, padded(n), s);
+    add_block(p, rows, i, n, i == first, s, out);
+  }
+}
+
+// |x - center - y|^2 of row i in double, from the row as given.
+template <class T>
+static double exact_cost(const Plan<T>& p, const RowsView& rows, int64_t i, int64_t atom) {
+  const char* x = rows.data + i * rows.row_bytes;
+  const double* y = p.atoms + atom * p.d;
+  double part[4] = {};
+  for (int64_t c = 0; c < p.d; ++c) {
+    const double e = double(load_one<T>(x + c * int64_t(sizeof(T)))) - p.center[c] - y[c];
+    part[c & 3] += e * e;
+  }
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+// Decides a row in double, over all atoms. OUT label and gap.
+template <class T>
+static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int64_t* label,
+                       double* gap) {
+  double best = -__builtin_inf(), second = -__builtin_inf();
+  *label = 0;
+  for (int64_t j = 0; j < p.k; ++j) {
+    const double score = p.offset[j] - exact_cost(p, rows, i, j);
+    if (score > best) {
+      second = best;
+      best = score;
+      *label = j;
+    } else if (score > second) {
+      second = score;
+    }
+  }
+  *gap = best - second;
+}
+
+// Rows whose two best scores differ by no more than float32's rounding are decided in double.
+template <class T>
+static void assign(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
+                   Scratch<T>& s, int64_t* labels, double* cost, double* gap, Stop stop) {
+  const double rounding = sizeof(T) == 4 ? 1.2e-7 * (4 + __builtin_sqrt(double(p.d))) : 0;
+  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+    const int64_t end = i + kBlock < last ? i + kBlock : last;
+    const int n = static_cast<int>(end - i);
+    pack_block(p, rows, i, end, padded(n), s);
+    score_block<T, Keep::Both>(p, padded(n), s);
+    reduce_block<T, true, true>(n, s);
+    for (int r = 0; r < n; ++r) {
+      const double top = s.top[r], next = s.runner_up[r];
+      labels[i + r] = s.label[r];
+      gap[i + r] = next <= Simd<T>::absent ? __builtin_inf() : top - next;
+      const double size = double(s.x[r * p.ldx + p.d]) + __builtin_fabs(top);
+      if (gap[i + r] < rounding * size) decide_row(p, rows, i + r, &labels[i + r], &gap[i + r]);
+      cost[i + r] = exact_cost(p, rows, i + r, labels[i + r]);
+    }
+  }
+}
+
+template <class T>
+static void plan_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
+                      Scratch<T>& s, double* out, Stop stop) {
+  constexpr int W = Simd<T>::W;
+  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+    const int64_t end = i + kBlock < last ? i + kBlock : last;
+    const int n = static_cast<int>(end - i);
+    pack_block(p, rows, i, end, padded(n), s);
+    score_block<T, Keep::Both>(p, padded(n), s);
+    reduce_block<T, true, false>(n, s);
+    if (p.reg > 0) soften_block(p, n, s);
+    for (int r = 0; r < n; ++r) {
+      double* row = out + (i + r) * p.k;
+      for (int64_t j = 0; j < p.k && p.reg == 0; ++j) row[j] = j == s.label[r];
+      for (int panel = 0; panel < p.npanel && p.reg > 0; ++panel) {
+        const int64_t v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+        const T* t = s.tile + (v0 * kBlock + r * nv) * W;
+        const int64_t left = p.k - v0 * W, m = left < nv * W ? left : nv * W;
+        for (int64_t j = 0; j < m; ++j) row[v0 * W + j] = double(t[j]) / double(s.total[r]);
+      }
+    }
+  }
+}
+
+
+static const Ops<float> kOps32 = {Simd<float>::W,    kMaxPanel,        stats<float>,
+                                  assign<float>,     plan_rows<float>, trials<float>};
+static const Ops<double> kOps64 = {Simd<double>::W,  kMaxPanel,         stats<double>,
+                                   assign<double>,   plan_rows<double>, trials<double>};
+
+extern const Level kLevel;
+const Level kLevel = {EMS_LEVEL_NAME, &kOps32, &kOps64};
+
+}  // namespace EMS_LEVEL
+}  // namespace ems

@@ -1,0 +1,184 @@
+// What happens to single rows: packing them before the products, choosing their best atom
+// after the first, turning their scores into weights before the second.
+#pragma once
+
+#include "maths.h"
+#include "plan.h"
+
+namespace ems {
+namespace EMS_LEVEL {
+
+template <class T>
+EMS_INLINE T load_one(const char* p) {
+  T x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+
+EMS_INLINE double mass_of(const RowsView& rows, int64_t i) {
+  return rows.mass ? rows.mass[i] : 1.0;
+}
+
+// OUT dst: x - center, |x - center|^2, 1. The center is subtracted in two parts, so that
+// the difference of nearby numbers is exact.
+template <class T>
+EMS_INLINE void pack_row(const Plan<T>& p, const char* src, T* dst) {
+  constexpr int W = Simd<T>::W;
+  Vec<T> squares{};
+  int64_t c = 0;
+  for (; c + W <= p.d; c += W) {
+    const Vec<T> x = (load_as<Vec<T>>(src + c * sizeof(T)) - load(p.center_hi + c)) -
+                     load(p.center_lo + c);
+    squares += x * x;
+    store(dst + c, x);
+  }
+  T square = sum<T>(squares);
+  for (; c < p.d; ++c) {
+    const T x = (load_one<T>(src + c * sizeof(T)) - p.center_hi[c]) - p.center_lo[c];
+    square += x * x;
+    dst[c] = x;
+  }
+  dst[p.d] = square;
+  dst[p.d + 1] = T(1);
+}
+
+// Packs rows first..last and fills the block up to `padded` rows with zeros.
+template <class T>
+static void pack_block(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
+                       int padded, Scratch<T>& s) {
+  const int n = static_cast<int>(last - first);
+  for (int r = 0; r < n; ++r)
+    pack_row(p, rows.data + (first + r) * rows.row_bytes, s.x + r * p.ldx);
+  for (int r = n; r < padded; ++r)
+    for (int64_t c = 0; c < p.d + 2; ++c) s.x[r * p.ldx + c] = T(0);
+}
+
+// The row's best atom, the lowest of equals, from the lanes' best.
+template <class T>
+EMS_INLINE int32_t best_atom(IVec<T> where, Vec<T> best, T top) {
+  constexpr int W = Simd<T>::W;
+  unsigned bits = bits_of(best == top);
+  int32_t label = INT32_MAX;
+  do {
+    const int lane = __builtin_ctz(bits);
+    const int32_t atom = static_cast<int32_t>(where[lane]) * W + lane;
+    label = atom < label ? atom : label;
+    bits &= bits - 1;
+  } while (bits);
+  return label;
+}
+
+// OUT top; label unless only scores were kept; runner_up if both were.
+template <class T, bool labels, bool runners_up>
+static void reduce_block(int rows, Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  const IVec<T>* where = static_cast<const IVec<T>*>(s.where);
+  for (int r = 0; r < rows; ++r) {
+    const Vec<T> best = load(s.best + r * W);
+    const T top = greatest<T>(best);
+    s.top[r] = top;
+    if constexpr (labels) s.label[r] = best_atom<T>(where[r], best, top);
+    if constexpr (runners_up) {
+      const IVec<T> winner = lane_numbers<T>() == s.label[r] % W;
+      s.runner_up[r] = greatest<T>(winner ? load(s.second + r * W) : best);
+    }
+  }
+}
+
+// Turns the tile's scores into exp((score - top) / reg) and sums them. OUT total.
+template <class T>
+static void soften_block(const Plan<T>& p, int rows, Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  for (int r = 0; r < rows; ++r) {
+    Vec<T> total{};
+    const T top = s.top[r];
+    for (int panel = 0; panel < p.npanel; ++panel) {
+      const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+      T* t = s.tile + (int64_t(v0) * kBlock + r * nv) * W;
+      for (int v = 0; v < nv; ++v) {
+        const Vec<T> e = exp2v((load(t + v * W) - top) * p.scale);
+        store(t + v * W, e);
+        total += e;
+      }
+    }
+    s.total[r] = sum<T>(total);
+  }
+}
+
+// Atoms of a row whose scores reach `least`. OUT list; their scores in weight.
+template <class T>
+EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  int m = 0;
+  for (int panel = 0; panel < p.npanel; ++panel) {
+    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+    const T* t = s.tile + (int64_t(v0) * kBlock + r * nv) * W;
+    for (int v = 0; v < nv; ++v) {
+      unsigned bits = bits_of(load(t + v * W) >= least);
+      while (bits) {
+        const int lane = __builtin_ctz(bits);
+        s.list[m] = (v0 + v) * W + lane;
+        s.weight[m] = t[v * W + lane];
+        ++m;
+        bits &= bits - 1;
+      }
+    }
+  }
+  return m;
+}
+
+template <class T>
+EMS_INLINE bool one_hot(const Scratch<T>& s, int r, T least) {
+  constexpr int W = Simd<T>::W;
+  const unsigned lanes = bits_of(load(s.best + r * W) >= least);
+  return (lanes & (lanes - 1)) == 0 && bits_of(load(s.second + r * W) >= least) == 0;
+}
+
+// Non-zero weights of the block's rows: what the choice between the layouts rests on.
+template <class T>
+static int64_t count_weights(const Plan<T>& p, int rows, Scratch<T>& s) {
+  int64_t count = 0;
+  for (int r = 0; r < rows; ++r) count += list_atoms(p, r, s.top[r] - T(p.cut), s);
+  return count;
+}
+
+// sums[atom] += f x for the accumulated columns of row r; both end in padding.
+template <class T>
+EMS_INLINE void add_row(const Plan<T>& p, const T* x, T f, T* sums) {
+  constexpr int W = Simd<T>::W;
+  if (p.cols == 1) {
+    *sums += f;
+    return;
+  }
+  for (int64_t c = 0; c < p.lds; c += W) store(sums + c, load(sums + c) + f * load(x + c));
+}
+
+// Adds the rows whose weights are few to the sparse sums. OUT total.
+template <class T>
+static void add_sparse(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
+                       Scratch<T>& s, T* sums) {
+  constexpr int W = Simd<T>::W;
+  for (int r = 0; r < n; ++r) {
+    const T a = T(mass_of(rows, first + r)), least = s.top[r] - T(p.cut);
+    const T* x = s.x + r * p.ldx;
+    s.total[r] = T(1);
+    if (p.reg == 0 || one_hot(s, r, least)) {
+      add_row(p, x, a, sums + s.label[r] * p.lds);
+      continue;
+    }
+    const int m = list_atoms(p, r, least, s);
+    store(s.weight + m, splat(Simd<T>::lowest));
+    Vec<T> total{};
+    for (int i = 0; i < m; i += W) {
+      const Vec<T> e = exp2v((load(s.weight + i) - s.top[r]) * p.scale);
+      store(s.weight + i, e);
+      total += e;
+    }
+    s.total[r] = sum<T>(total);
+    const T f = a / s.total[r];
+    for (int i = 0; i < m; ++i) add_row(p, x, f * s.weight[i], sums + s.list[i] * p.lds);
+  }
+}
+
+}  // namespace EMS_LEVEL
+}  // namespace ems

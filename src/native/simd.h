@@ -1,0 +1,177 @@
+// Vectors of the width this unit is compiled for, in GCC's vector extensions.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define EMS_BYTES 64
+#elif defined(__AVX2__)
+#define EMS_BYTES 32
+#else
+#define EMS_BYTES 16
+#endif
+
+#define EMS_INLINE static inline __attribute__((always_inline))
+
+namespace ems {
+namespace EMS_LEVEL {
+
+// Registers bound the tile of a product: 32 with AVX-512 and on ARM, else 16.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kMaxPanel = 4;
+constexpr int kAccumulators = 24;
+#else
+constexpr int kMaxPanel = 3;
+constexpr int kAccumulators = 12;
+#endif
+
+template <class T>
+struct Simd;
+
+template <>
+struct Simd<float> {
+  typedef float V __attribute__((vector_size(EMS_BYTES)));
+  typedef int32_t I __attribute__((vector_size(EMS_BYTES)));
+  typedef int32_t Int;
+  static constexpr int W = EMS_BYTES / 4;
+  static constexpr int mantissa = 23;
+  static constexpr float lowest = -3e38f;   // below every score
+  static constexpr float absent = -1e37f;   // at or below: the score of no atom
+};
+
+template <>
+struct Simd<double> {
+  typedef double V __attribute__((vector_size(EMS_BYTES)));
+  typedef int64_t I __attribute__((vector_size(EMS_BYTES)));
+  typedef int64_t Int;
+  static constexpr int W = EMS_BYTES / 8;
+  static constexpr int mantissa = 52;
+  static constexpr double lowest = -1e308;
+  static constexpr double absent = -1e300;
+};
+
+template <class T>
+using Vec = typename Simd<T>::V;
+template <class T>
+using IVec = typename Simd<T>::I;
+
+template <class V>
+EMS_INLINE V load_as(const void* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <class T>
+EMS_INLINE Vec<T> load(const T* p) {
+  return load_as<Vec<T>>(p);
+}
+
+template <class T>
+EMS_INLINE void store(T* p, Vec<T> v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+
+template <class T>
+EMS_INLINE Vec<T> splat(T x) {
+  return x - Vec<T>{};
+}
+
+template <class V>
+EMS_INLINE V vmax(V a, V b) {
+  return a > b ? a : b;
+}
+
+template <class V>
+EMS_INLINE V vmin(V a, V b) {
+  return a < b ? a : b;
+}
+
+// The lanes' greatest value, and their sum: halve until one is left.
+struct Greatest {
+  template <class V>
+  EMS_INLINE V join(V a, V b) {
+    return vmax(a, b);
+  }
+};
+struct Sum {
+  template <class V>
+  EMS_INLINE V join(V a, V b) {
+    return a + b;
+  }
+};
+
+template <class Op, class T, class V>
+EMS_INLINE T fold(V v) {
+  if constexpr (sizeof(V) == 16 * sizeof(T)) {
+    auto a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+    auto b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return fold<Op, T>(Op::join(a, b));
+  } else if constexpr (sizeof(V) == 8 * sizeof(T)) {
+    auto a = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    auto b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return fold<Op, T>(Op::join(a, b));
+  } else if constexpr (sizeof(V) == 4 * sizeof(T)) {
+    auto a = Op::join(v, __builtin_shufflevector(v, v, 2, 3, 2, 3));
+    auto b = Op::join(a, __builtin_shufflevector(a, a, 1, 1, 1, 1));
+    return b[0];
+  } else {
+    static_assert(sizeof(V) == 2 * sizeof(T), "a vector of 2, 4, 8 or 16 values");
+    return Op::join(v, __builtin_shufflevector(v, v, 1, 1))[0];
+  }
+}
+
+template <class T>
+EMS_INLINE T greatest(Vec<T> v) {
+  return fold<Greatest, T>(v);
+}
+
+template <class T>
+EMS_INLINE T sum(Vec<T> v) {
+  return fold<Sum, T>(v);
+}
+
+// One bit a lane, set where the comparison a > b (a >= b) holds.
+EMS_INLINE unsigned bits_of(IVec<float> mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask);
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+#elif defined(__x86_64__)
+  return static_cast<unsigned>(_mm_movemask_ps((__m128)mask));
+#else
+  unsigned bits = 0;
+  for (int l = 0; l < Simd<float>::W; ++l) bits |= (mask[l] & 1u) << l;
+  return bits;
+#endif
+}
+
+EMS_INLINE unsigned bits_of(IVec<double> mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi64_mask((__m512i)mask);
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
+#elif defined(__x86_64__)
+  return static_cast<unsigned>(_mm_movemask_pd((__m128d)mask));
+#else
+  unsigned bits = 0;
+  for (int l = 0; l < Simd<double>::W; ++l) bits |= (mask[l] & 1u) << l;
+  return bits;
+#endif
+}
+
+// Lane numbers 0, 1, 2, ...
+template <class T>
+EMS_INLINE IVec<T> lane_numbers() {
+  IVec<T> v{};
+  for (int l = 0; l < Simd<T>::W; ++l) v[l] = l;
+  return v;
+}
+
+}  // namespace EMS_LEVEL
+}  // namespace ems
