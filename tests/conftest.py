@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from emscoreset.kernels import ReferenceKernel
+from emscoreset.kernels import Kernel, get_kernel, native
 
 settings.register_profile(
     "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -16,9 +16,12 @@ settings.register_profile(
 settings.load_profile("ci")
 
 
-@pytest.fixture
-def kernel() -> ReferenceKernel:
-    return ReferenceKernel()
+@pytest.fixture(params=["numpy", "native"])
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Every kernel that this build has."""
+    if request.param == "native" and not native.available():
+        pytest.skip("the C++ kernel was not built")
+    return get_kernel(request.param)
 
 
 @pytest.fixture(scope="session")

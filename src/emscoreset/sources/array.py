@@ -84,7 +84,8 @@ class ArraySource(Source):
         return np.ascontiguousarray(self.X[index], dtype=float_type(self.X.dtype))
 
     def _block_rows(self, k: int) -> int:
-        return max(1, self.block_bytes // self.kernel.row_bytes(self.d, k))
+        copied = self.d * np.dtype(float_type(self.X.dtype)).itemsize
+        return max(1, self.block_bytes // (copied + self.kernel.row_bytes(self.d, k)))
 
     def _cut(self, step: int) -> Iterator[Rows]:
         kind = float_type(self.X.dtype)
