@@ -55,7 +55,7 @@ def test_the_environment_forces_an_instruction_set(monkeypatch: pytest.MonkeyPat
         assert isinstance(kernel, NativeKernel)
         assert kernel.level == level
     monkeypatch.setenv(native.LEVEL_VARIABLE, "x86-64-v9")
-    with pytest.raises(ValueError, match="EMSCORESET_KERNEL_LEVEL.*plain.*not 'x86-64-v9'"):
+    with pytest.raises(ValueError, match=r"EMSCORESET_KERNEL_LEVEL.*plain.*not 'x86-64-v9'"):
         get_kernel()
 
 
