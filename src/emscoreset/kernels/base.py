@@ -48,4 +48,6 @@ class Kernel(ABC):
 
 def float_type(dtype: np.dtype[np.generic]) -> type[np.float32] | type[np.float64]:
     """The float type a column of this type is worked in: float32 where that holds it exactly."""
-    return np.float32 if dtype == np.float32 or dtype.itemsize <= 2 else np.float64
+    return (
+        np.float32 if dtype.newbyteorder("=") == np.float32 or dtype.itemsize <= 2 else np.float64
+    )

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from emscoreset.kernels.base import Kernel
+from emscoreset.kernels.base import Kernel, float_type
 from emscoreset.kernels.threads import effective_threads
 from emscoreset.stats import Assignment, Floats, Ints, Pass, Rows, Stats, Want
 
@@ -61,8 +61,8 @@ class NativeKernel(Kernel):
         return dtype in (np.float32, np.float64) and strides[-1] == dtype.itemsize
 
     def row_bytes(self, d: int, k: int) -> int:
-        """None: scratch memory is the same for any number of rows."""
-        return 0
+        """The copy of a row that cannot be read in place; a pass's own scratch is fixed."""
+        return 8 * d
 
     def stats(self, rows: Rows, p: Pass) -> Stats:
         """The sums of one pass."""
@@ -118,7 +118,7 @@ class NativeKernel(Kernel):
         """The rows where they lie if they can be read there, else copied."""
         if self.reads(X.dtype, X.strides):
             return X
-        return np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+        return np.ascontiguousarray(X, dtype=float_type(X.dtype))
 
 
 def _masses(rows: Rows) -> Floats | None:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+import os
 
 import joblib
 import threadpoolctl
-
-
-@cache
-def _openmp() -> threadpoolctl.ThreadpoolController:
-    """The OpenMP libraries loaded in this process (scikit-learn loads one)."""
-    return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
 def effective_threads(n_jobs: int | None = None) -> int:
@@ -24,5 +18,9 @@ def effective_threads(n_jobs: int | None = None) -> int:
         raise ValueError("n_jobs must not be 0; give None for all free CPUs, or a count")
     if n_jobs is not None:
         return int(joblib.effective_n_jobs(n_jobs)) if n_jobs < 0 else n_jobs
-    limits = [int(library["num_threads"]) for library in _openmp().info()]
-    return max(1, min([joblib.cpu_count(), *limits]))
+    loaded = threadpoolctl.ThreadpoolController().select(user_api="openmp").info()
+    limits = [int(joblib.cpu_count()), *(int(library["num_threads"]) for library in loaded)]
+    said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()  # "4,2": nested levels
+    if said.isdigit():
+        limits.append(int(said))
+    return max(1, min(limits))
