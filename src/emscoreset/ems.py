@@ -116,8 +116,9 @@ def exact_distance(p: Pass, stats: Stats) -> Distance:
     lower = max(stats.L0 + float(N @ h), 0.0)
     if p.reg == 0:
         return Distance(lower, lower, lower)
-    value = max(stats.L + float(N @ h) - p.reg * float(N @ np.log(N)), 0.0)
+    value = stats.L + float(N @ h) - p.reg * float(N @ np.log(N))
     upper = float(atom_costs(stats, p.atoms).sum())
+    value = max(value, upper)  # W_reg = upper + reg * mutual information, but for rounding
     return Distance(value, min(lower, upper), upper)
 
 

@@ -176,15 +176,15 @@ class EMSCoreset(
 
     def _settings(self) -> Settings:
         """The parameters of the search, checked."""
-        settings = Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
-        check(settings)
-        return settings
+        return check(
+            Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
+        )
 
     def _open(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Source, dict[str, Any]]:
         """X as a source, and the width and names to note of it."""
         if isinstance(X, Source):
             if sample_weight is not None:
-                raise ValueError("a Source brings its own weights: leave sample_weight out")
+                raise ValueError(OWN_WEIGHTS)
             return X, {"n_features_in_": X.d}
         scratch = copy.copy(self)  # so that self stays as it is should the fit fail
         rows = checked_rows(scratch, X, reset=True)
@@ -240,10 +240,15 @@ class EMSCoreset(
 
         It can be compared across ``reg``. Atoms of weight 0 play no part.
         """
-        rows, _, kernel = self._asked(X)
-        nearest = plan(self.atoms_, self.weights_, 0.0, rows.dtype)
-        stats = ArraySource(rows, sample_weight, kernel=kernel).run(nearest)
-        return -stats.per_mass().L
+        check_is_fitted(self)
+        if not isinstance(X, Source):
+            rows = checked_rows(self, X, reset=False)
+            X = ArraySource(rows, sample_weight, kernel=get_kernel(self.kernel, self.n_jobs))
+        elif sample_weight is not None:
+            raise ValueError(OWN_WEIGHTS)
+        dtype = X.X.dtype if isinstance(X, ArraySource) else np.float64
+        stats = X.run(plan(self.atoms_, self.weights_, 0.0, dtype))
+        return -float(stats.per_mass().L)
 
     def _asked(self, X: Any) -> tuple[NDArray[Any], Pass, Kernel]:
         """New rows, the plan of the fit, and the kernel to apply it with."""
@@ -262,6 +267,8 @@ class EMSCoreset(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+
+OWN_WEIGHTS = "a Source brings its own weights: leave sample_weight out"
 
 # What a fit sets, and the next one replaces.
 FITTED = (

@@ -55,20 +55,34 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _frame_to_array(frame: nw.DataFrame[Any]) -> NDArray[np.generic]:
-    kinds = frame.schema.items()  # an object column may hold numbers: its values will tell
-    odd = [(n, t) for n, t in kinds if not (t.is_numeric() or t in (nw.Boolean, nw.Object))]
+    try:
+        columns = list(frame.iter_columns())
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has columns of the same name; rename them. {error}") from error
+    odd = [c for c in columns if not _may_hold_numbers(c.dtype)]
     if odd:
-        named = ", ".join(f"{name!r} ({kind})" for name, kind in odd[:10])
-        more = ", ..." if len(odd) > 10 else ""
+        kinds = ", ".join(f"{c.name!r} ({_kind(c)})" for c in odd[:10])
         raise ValueError(
-            f"X must hold numbers; {len(odd)} column(s) do not: {named}{more}. "
-            f"Leave them out or encode them; {TABLES}"
+            f"X must hold numbers; {len(odd)} column(s) do not: {kinds}"
+            f"{', ...' if len(odd) > 10 else ''}. "
+            f"Leave them out or encode them (a sparse column: make it dense); {TABLES}"
         )
     array = frame.to_numpy()
     if array.dtype != object:
         return array
-    columns = [_numbers(frame[name].to_numpy(), repr(name)) for name in frame.columns]
-    return np.column_stack(columns)
+    return np.column_stack(
+        [_numbers(c.to_numpy(), c.is_null().to_numpy(), repr(c.name)) for c in columns]
+    )
+
+
+def _kind(column: Any) -> Any:
+    """The column's type, in its own library's words where narwhals has none."""
+    return column.to_native().dtype if column.dtype == nw.Unknown else column.dtype
+
+
+def _may_hold_numbers(kind: nw.dtypes.DType) -> bool:
+    """Of an object column the values will tell."""
+    return kind.is_numeric() or kind in (nw.Boolean, nw.Object)
 
 
 def _as_array(X: Any) -> Any:
@@ -88,7 +102,10 @@ def _as_array(X: Any) -> Any:
             "pass the real and the imaginary parts as columns of their own"
         )
     if kind == "O" and getattr(X, "ndim", 0) == 2:
-        return np.column_stack([_numbers(X[:, j], str(j)) for j in range(X.shape[1])])
+        gaps = np.frompyfunc(lambda value: value is None, 1, 1)(X).astype(bool)
+        return np.column_stack(
+            [_numbers(X[:, j], gaps[:, j], str(j)) for j in range(X.shape[1])] or [X]
+        )
     if getattr(X, "ndim", 0) > 2:
         raise ValueError(
             f"X must be 2-d, rows by columns, not of shape {X.shape}: "
@@ -97,11 +114,10 @@ def _as_array(X: Any) -> Any:
     return X
 
 
-def _numbers(column: NDArray[Any], name: str) -> NDArray[Any]:
-    """A column of Python objects as float64; None is a gap, NaN."""
+def _numbers(column: NDArray[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[Any]:
+    """A column of Python objects as float64, NaN in its gaps."""
     if column.dtype != object:
         return column
-    gaps = np.fromiter((value is None for value in column), dtype=bool, count=len(column))
     try:
         return np.where(gaps, np.nan, column).astype(np.float64)
     except ValueError as error:

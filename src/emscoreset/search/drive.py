@@ -78,7 +78,7 @@ def fit(
     callback: Callback | None = None,
 ) -> Outcome:
     """Seed, then descend as ``settings.algorithm`` says."""
-    check(settings)
+    settings = check(settings)
     source = in_canonical_order(source, settings.n_atoms)
     callback = callback and _in_data_coordinates(callback, source.center)
     init = settings.init
@@ -136,8 +136,8 @@ def _all_rows(
     return _outcome(exact, np.asarray(rows.X, dtype=np.float64), few_rows=True)
 
 
-def check(settings: Settings) -> None:
-    """Refuse settings that make no sense, by name."""
+def check(settings: Settings) -> Settings:
+    """The settings with plain numbers; those that make no sense are refused by name."""
     _check_number("n_atoms", settings.n_atoms, Integral, 1)
     _check_number("reg", settings.reg, Real, 0)
     _check_number("tol", settings.tol, Real, 0)
@@ -146,6 +146,13 @@ def check(settings: Settings) -> None:
         _check_number("shift_tol", settings.shift_tol, Real, 0)
     if settings.algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {ALGORITHMS}, not {settings.algorithm!r}")
+    return replace(
+        settings,
+        n_atoms=int(settings.n_atoms),
+        reg=float(settings.reg),
+        tol=float(settings.tol),
+        max_iter=int(settings.max_iter),
+    )
 
 
 def _check_number(name: str, value: object, kind: type, least: int) -> None:

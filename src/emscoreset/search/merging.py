@@ -34,9 +34,9 @@ def merged_note(source: Source, settings: Settings, found: Outcome, seed_: int) 
         return None
     better = separating_reg(source, k, np.random.default_rng(seed_))
     return (
-        f"reg={settings.reg:g} is so large that atoms merged: of {k} atoms only {left} are "
-        f"at different places. reg={better:g} keeps them apart (reg=0 always does); "
-        f"or ask for n_atoms={left}"
+        f"reg={settings.reg:g} is so large that atoms merged: of {k} atoms only {left} "
+        f"{'is' if left == 1 else 'are'} at a place of {'its' if left == 1 else 'their'} own. "
+        f"reg={better:g} keeps them apart, as does any smaller one"
     )
 
 
@@ -54,12 +54,18 @@ def separating_reg(source: Source, k: int, rng: np.random.Generator) -> float:
     """A reg at which nearly all of k atoms stay apart, to two digits.
 
     From a quick hard fit to the seeding sample: nine of ten atoms have their nearest
-    neighbour at least four standard deviations of the mixture away.
+    neighbour four standard deviations of the mixture away, and so much farther that their
+    offset reg log w_j does not hand their own rows to it.
     """
     rows = source.sample(sample_rows(k), rng)
     sample = in_canonical_order(ArraySource(rows.X, rows.mass, kernel=source.kernel), k)
     hard = fit_ems(sample, seed(sample, k, "k-means++", rng).start, 0.0, tol=0.01, max_iter=20)
-    return _two_digits(float(np.quantile(nearest_gaps(hard.Y, source.kernel), 0.1)) / APART)
+    alive = hard.N > 0
+    if alive.sum() == 1:
+        return 0.0  # to float64 the rows are all at one place
+    gaps = nearest_gaps(hard.Y[alive], source.kernel)
+    least = float(np.quantile(gaps / (APART - np.log(hard.N[alive])), 0.1))
+    return float(f"{least:.1e}")
 
 
 def nearest_gaps(Y: Floats, kernel: Kernel) -> Floats:
@@ -67,11 +73,3 @@ def nearest_gaps(Y: Floats, kernel: Kernel) -> Floats:
     p = Pass(atoms=Y, offset=np.zeros(len(Y)), reg=0.0, center=np.zeros(Y.shape[1]))
     blocks = ArraySource(Y, kernel=kernel).blocks(len(Y))
     return np.concatenate([kernel.assign(rows, p).gap for rows in blocks])
-
-
-def _two_digits(x: float) -> float:
-    """x rounded down to two significant digits."""
-    if x == 0:
-        return 0.0
-    unit = 10.0 ** (np.floor(np.log10(x)) - 1)
-    return float(f"{np.floor(x / unit) * unit:.1e}")

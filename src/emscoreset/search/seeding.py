@@ -63,7 +63,10 @@ def uniform(Y: Floats) -> State:
 def plusplus(kernel: Kernel, rows: Rows, k: int, rng: np.random.Generator) -> Ints:
     """Greedy k-means++ over distinct rows near the origin, with 2 + log k proposals a step."""
     first = int(weighted_draw(rows, 1, rng)[0])
-    return kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
+    picks = kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
+    # Fewer than k where the rest lie at no distance that a float can hold: any will do.
+    rest = np.setdiff1d(np.arange(len(rows.X)), picks)[: k - len(picks)]
+    return np.concatenate([picks, rest])
 
 
 def weighted_draw(rows: Rows, k: int, rng: np.random.Generator) -> Ints:

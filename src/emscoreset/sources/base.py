@@ -102,7 +102,7 @@ def refuse_non_finite(blocks: Iterable[NDArray[np.generic]], names: Sequence[str
     if bad is None:
         return
     columns = np.flatnonzero(bad)
-    named = ", ".join(f"{names[j] if names else j} ({bad[j]})" for j in columns[:10])
+    named = ", ".join(f"{names[j] if len(names) else j} ({bad[j]})" for j in columns[:10])
     more = ", ..." if len(columns) > 10 else ""
     raise ValueError(
         f"X contains NaN or infinity in {rows} row(s); columns (how often): {named}{more}. "
