@@ -63,6 +63,11 @@ class Fit:
     converged: bool
 
 
+# Told of every pass: its record, and the coreset it has the distance of, (Y, N).
+# A true answer ends the descent there.
+Callback = Callable[[Record, State], bool | None]
+
+
 def ems_pass(source: Source, state: State, reg: float) -> tuple[Pass, Stats]:
     """E-step (paper, eq. estep): a pass with h_j = reg log w_j, per unit of mass."""
     p = Pass(atoms=state.Y, offset=log_offset(state.w, reg), reg=reg, center=source.center)
@@ -111,8 +116,9 @@ def exact_distance(p: Pass, stats: Stats) -> Distance:
     lower = max(stats.L0 + float(N @ h), 0.0)
     if p.reg == 0:
         return Distance(lower, lower, lower)
-    value = max(stats.L + float(N @ h) - p.reg * float(N @ np.log(N)), 0.0)
+    value = stats.L + float(N @ h) - p.reg * float(N @ np.log(N))
     upper = float(atom_costs(stats, p.atoms).sum())
+    value = max(value, upper)  # W_reg = upper + reg * mutual information, but for rounding
     return Distance(value, min(lower, upper), upper)
 
 
@@ -124,12 +130,13 @@ def fit_ems(
     tol: float = TOL,
     shift_tol: float | None = None,
     max_iter: int = 1000,
-    callback: Callable[[Record], None] | None = None,
+    callback: Callback | None = None,
 ) -> Fit:
     """Run Algorithm 1 from ``start`` to the end of its descent.
 
     Stops when a pass lowers the objective by less than ``tol`` of it, when an M-step moves
-    the atoms by less than ``shift_tol`` (the paper's rule), or after ``max_iter`` M-steps.
+    the atoms by less than ``shift_tol`` (the paper's rule), after ``max_iter`` M-steps, or
+    where ``callback`` says so.
     The last pass is always at the atoms returned.
 
     Where every pass reads new rows, a fall too small may be their noise: the step before must
@@ -148,12 +155,11 @@ def fit_ems(
         fall = guaranteed_fall(stats.N, state, new, reg)
         seconds = time.perf_counter() - began
         history.append(Record(stats.n, reg, stats.L, fall, shift, seconds))
-        if callback is not None:
-            callback(history[-1])
+        stop = callback is not None and callback(history[-1], State(state.Y, new.w))
         small = tol * max(stats.L, least)
         noise = 4.0 * len(state.w) / stats.n * stats.L
         settled = settled or (before - stats.L <= small and owed <= max(small, noise))
-        if settled or n_iter == max_iter:
+        if settled or stop or n_iter == max_iter:
             break
         state, before, owed, n_iter = new, stats.L, fall, n_iter + 1
         settled = shift_tol is not None and shift < shift_tol  # line 17: until

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from emscoreset.coreset import Coreset
-from emscoreset.ems import TOL, Distance, Fit, Record, State, fit_ems
-from emscoreset.search.seeding import seed
+from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
+from emscoreset.search.seeding import canonical, sample_rows, seed
+from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Rows
 from emscoreset.transport import entropic_self_cost
@@ -74,10 +75,12 @@ def fit(
     source: Source,
     settings: Settings,
     rng: np.random.Generator,
-    callback: Callable[[Record], None] | None = None,
+    callback: Callback | None = None,
 ) -> Outcome:
     """Seed, then descend as ``settings.algorithm`` says."""
-    check(settings)
+    settings = check(settings)
+    source = in_canonical_order(source, settings.n_atoms)
+    callback = callback and _in_data_coordinates(callback, source.center)
     init = settings.init
     if settings.algorithm == "plain" and isinstance(init, str):
         init = "random"  # Algorithm 1 of the paper starts there
@@ -96,6 +99,23 @@ def fit(
     return _outcome(found, found.Y + source.center)
 
 
+def in_canonical_order(source: Source, k: int) -> Source:
+    """The distinct rows in canonical order, where all of them fit the seeding sample.
+
+    Then every number of the fit is the same, to the last bit, in whatever order the rows
+    came and whether they were repeated or weighted.
+    """
+    rows = source.whole(sample_rows(k))
+    if rows is None:
+        return source
+    rows = canonical(rows)
+    return ArraySource(rows.X, rows.mass, kernel=source.kernel)
+
+
+def _in_data_coordinates(callback: Callback, center: Floats) -> Callback:
+    return lambda record, state: callback(record, State(state.Y + center, state.w))
+
+
 def _outcome(found: Fit, atoms: Floats, *, few_rows: bool = False) -> Outcome:
     return Outcome(
         atoms, found.N, found.distance, found.history, found.n_iter, found.converged, few_rows
@@ -107,17 +127,17 @@ def _all_rows(
     start: State,
     rows: Rows,
     reg: float,
-    callback: Callable[[Record], None] | None,
+    callback: Callback | None,
 ) -> Outcome:
     """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
     looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
     own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)
-    exact = replace(looked, N=start.w, distance=own, converged=True)
+    exact = replace(looked, N=start.w, distance=own, n_iter=1, converged=True)  # one step: all set
     return _outcome(exact, np.asarray(rows.X, dtype=np.float64), few_rows=True)
 
 
-def check(settings: Settings) -> None:
-    """Refuse settings that make no sense, by name."""
+def check(settings: Settings) -> Settings:
+    """The settings with plain numbers; those that make no sense are refused by name."""
     _check_number("n_atoms", settings.n_atoms, Integral, 1)
     _check_number("reg", settings.reg, Real, 0)
     _check_number("tol", settings.tol, Real, 0)
@@ -126,6 +146,13 @@ def check(settings: Settings) -> None:
         _check_number("shift_tol", settings.shift_tol, Real, 0)
     if settings.algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {ALGORITHMS}, not {settings.algorithm!r}")
+    return replace(
+        settings,
+        n_atoms=int(settings.n_atoms),
+        reg=float(settings.reg),
+        tol=float(settings.tol),
+        max_iter=int(settings.max_iter),
+    )
 
 
 def _check_number(name: str, value: object, kind: type, least: int) -> None:

@@ -17,6 +17,11 @@ from emscoreset.stats import Floats, Ints, Rows
 SEED_ROWS = 1 << 14
 
 
+def sample_rows(k: int) -> int:
+    """How many rows a start of k atoms is chosen from, at most."""
+    return max(SEED_ROWS, 16 * k)
+
+
 @dataclass(frozen=True)
 class Seeds:
     """Where to start, or all distinct rows there are where they are no more than the atoms."""
@@ -34,7 +39,7 @@ def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator
         return Seeds(uniform(_given(source, k, init)))
     if init not in ("k-means++", "random"):
         raise ValueError(f'init must be "k-means++", "random" or an array of atoms, not {init!r}')
-    rows = canonical(source.sample(max(SEED_ROWS, 16 * k), rng))
+    rows = canonical(source.sample(sample_rows(k), rng))
     if len(rows.X) <= k:
         rows = _all_distinct(source, rows, k)
     kind = rows.X.dtype
@@ -58,7 +63,10 @@ def uniform(Y: Floats) -> State:
 def plusplus(kernel: Kernel, rows: Rows, k: int, rng: np.random.Generator) -> Ints:
     """Greedy k-means++ over distinct rows near the origin, with 2 + log k proposals a step."""
     first = int(weighted_draw(rows, 1, rng)[0])
-    return kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
+    picks = kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
+    # Fewer than k where the rest lie at no distance that a float can hold: any will do.
+    rest = np.setdiff1d(np.arange(len(rows.X)), picks)[: k - len(picks)]
+    return np.concatenate([picks, rest])
 
 
 def weighted_draw(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
@@ -74,17 +82,20 @@ def canonical(rows: Rows) -> Rows:
     a row is repeated or weighted.
     """
     X = np.ascontiguousarray(rows.X) + rows.X.dtype.type(0)  # -0.0 becomes 0.0
-    order = np.argsort(X.view(np.dtype((np.void, X.strides[0]))).ravel(), kind="stable")
+    a = rows.masses()
+    by_mass = np.argsort(a, kind="stable")  # or the sums below would round by the rows' order
+    as_bytes = X.view(np.dtype((np.void, X.shape[1] * X.itemsize))).ravel()
+    order = by_mass[np.argsort(as_bytes[by_mass], kind="stable")]
     X = X[order]
     new = np.ones(len(X), dtype=bool)
     new[1:] = (X[1:] != X[:-1]).any(axis=1)
     starts = np.flatnonzero(new)
-    return Rows(X[starts], np.add.reduceat(rows.masses()[order], starts))
+    return Rows(X[starts], np.add.reduceat(a[order], starts))
 
 
 def _all_distinct(source: Source, rows: Rows, k: int) -> Rows:
     """All distinct rows of the source where there are at most k; else more than k of them."""
-    if source.n is not None and source.n <= SEED_ROWS:
+    if source.whole(sample_rows(k)) is not None:
         return rows  # the sample was everything
     found: Rows | None = None
     for block in source.blocks():

@@ -43,17 +43,28 @@ class ArraySource(Source):
 
     def run(self, p: Pass) -> Stats:
         """One pass, block by block."""
-        whole = self.kernel.reads(self.X.dtype, self.X.strides)
-        step = self.n if whole else self._block_rows(len(p.atoms))
-        parts = (self.kernel.stats(rows, p) for rows in self._cut(step))
+        at_once = self.kernel.reads(self.X.dtype, self.X.strides)
+        blocks = self._cut(self.n) if at_once else self.blocks(len(p.atoms))
+        parts = (self.kernel.stats(rows, p) for rows in blocks)
         total = next(parts)
         for part in parts:
             total = total + part
         return total
 
-    def blocks(self) -> Iterator[Rows]:
-        """All rows once, in order."""
-        return self._cut(self._block_rows(1))
+    def blocks(self, k: int = 1) -> Iterator[Rows]:
+        """All rows once, in order, in blocks that suit work with k atoms."""
+        copied = self.d * np.dtype(float_type(self.X.dtype)).itemsize
+        row = copied + self.kernel.row_bytes(self.d, k)
+        return self._cut(max(1, self.block_bytes // row))
+
+    def whole(self, m: int) -> Rows | None:
+        """All rows of positive mass where there are no more than m."""
+        if self._mass is None:
+            return Rows(self._floats(slice(None))) if self.n <= m else None
+        if np.count_nonzero(self._mass) > m:
+            return None
+        keep = np.flatnonzero(self._mass)
+        return Rows(self._floats(keep), self._mass[keep])
 
     def sample(self, m: int, rng: np.random.Generator) -> Rows:
         """At most m rows by mass, one from each m-th of the mass, in their order.
@@ -61,11 +72,9 @@ class ArraySource(Source):
         All rows of positive mass where there are no more than m; else a row's new mass is
         how often it was drawn.
         """
-        if self._mass is not None and self.n - np.count_nonzero(self._mass == 0) <= m:
-            keep = np.flatnonzero(self._mass)
-            return Rows(self._floats(keep), self._mass[keep])
-        if self.n <= m:
-            return Rows(self._floats(slice(None)), self._mass)
+        rows = self.whole(m)
+        if rows is not None:
+            return rows
         u = (np.arange(m) + rng.random(m)) / m
         if self._mass is None:
             drawn = np.minimum((u * self.n).astype(np.intp), self.n - 1)
@@ -82,10 +91,6 @@ class ArraySource(Source):
 
     def _floats(self, index: NDArray[np.intp] | slice) -> NDArray[np.generic]:
         return np.ascontiguousarray(self.X[index], dtype=float_type(self.X.dtype))
-
-    def _block_rows(self, k: int) -> int:
-        copied = self.d * np.dtype(float_type(self.X.dtype)).itemsize
-        return max(1, self.block_bytes // (copied + self.kernel.row_bytes(self.d, k)))
 
     def _cut(self, step: int) -> Iterator[Rows]:
         kind = float_type(self.X.dtype)
@@ -112,10 +117,17 @@ def _checked(X: ArrayLike) -> NDArray[np.generic]:
 
 
 def checked_masses(sample_weight: ArrayLike | None, n: int) -> tuple[Floats | None, float]:
-    """The masses scaled to a mean of 1 over the positive ones, and the unit they were cut by."""
+    """The masses scaled to a mean near 1 over the positive ones, and the unit they were cut by.
+
+    The unit is a power of two, so that nothing is rounded: whole weights and repeated rows
+    stay the same numbers.
+    """
     if sample_weight is None:
         return None, 1.0
-    a = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    if given.dtype.kind not in "bfiuO":
+        raise ValueError(f"sample_weight must hold real numbers, not {given.dtype}")
+    a = given.astype(np.float64, copy=False)
     if a.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},), one per row, not {a.shape}")
     for wrong, what in ((~np.isfinite(a), "NaN or infinite"), (a < 0, "negative")):
@@ -126,6 +138,10 @@ def checked_masses(sample_weight: ArrayLike | None, n: int) -> tuple[Floats | No
             )
     if not (a > 0).any():
         raise ValueError("sample_weight is zero for every row: at least one must be positive")
-    peak = float(a.max())
-    unit = peak * float((a / peak).sum()) / np.count_nonzero(a)  # no overflow on the way
-    return a / unit, unit
+    peak = int(np.frexp(a.max())[1])
+    mean = float(np.ldexp(a, -peak).sum()) / np.count_nonzero(a)  # no overflow on the way
+    exponent = peak + int(np.frexp(mean)[1]) - 1
+    scaled, unit = np.ldexp(a, -exponent), float(np.ldexp(1.0, exponent))
+    if not np.isfinite(float(scaled.sum()) * unit):
+        raise ValueError("sample_weight sums to more than float64 holds: divide all by the largest")
+    return scaled, unit

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emscoreset.kernels import Kernel
 from emscoreset.stats import Floats, Pass, Rows, Stats
@@ -41,6 +42,10 @@ class Source(ABC):
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> Rows:
         """At most m rows drawn by mass; all of them where there are no more than m."""
+
+    def whole(self, m: int) -> Rows | None:
+        """All rows of positive mass where they are known to be no more than m; else None."""
+        return None
 
     @cached_property
     def center(self) -> Floats:
@@ -76,21 +81,31 @@ class Source(ABC):
             raise ValueError("the rows' weights sum to zero: at least one must be positive")
         if np.isfinite(Q) and np.isfinite(S).all():
             return
-        bad = np.zeros(self.d, dtype=np.int64)
-        rows = 0
-        for block in self.blocks():
-            wrong = ~np.isfinite(np.asarray(block.X, dtype=np.float64))
-            bad += wrong.sum(axis=0)
-            rows += int(wrong.any(axis=1).sum())
-        if rows == 0:
-            raise ValueError(
-                "X holds numbers so large that their squares overflow; "
-                "scale the columns, or pass float64 instead of float32"
-            )
-        named = ", ".join(f"{j} ({bad[j]})" for j in np.flatnonzero(bad)[:10])
-        more = ", ..." if np.count_nonzero(bad) > 10 else ""
+        refuse_non_finite(rows.X for rows in self.blocks())
         raise ValueError(
-            f"X contains NaN or infinity in {rows} row(s); columns (how often): {named}{more}. "
-            "Drop those rows or fill the gaps first; "
-            "emscoreset.compress(..., missing=...) does either"
+            "X holds numbers so large that their squares overflow; "
+            "scale the columns, or pass float64 instead of float32"
         )
+
+
+def refuse_non_finite(blocks: Iterable[NDArray[np.generic]], names: Sequence[str] = ()) -> None:
+    """Name the columns and count the rows that hold NaN or infinity, where there are any."""
+    bad: NDArray[np.intp] | None = None
+    rows = 0
+    for X in blocks:
+        finite = np.isfinite(X)
+        if finite.all():
+            continue
+        wrong = (~finite).sum(axis=0)
+        bad = wrong if bad is None else bad + wrong
+        rows += int((~finite).any(axis=1).sum())
+    if bad is None:
+        return
+    columns = np.flatnonzero(bad)
+    named = ", ".join(f"{names[j] if len(names) else j} ({bad[j]})" for j in columns[:10])
+    more = ", ..." if len(columns) > 10 else ""
+    raise ValueError(
+        f"X contains NaN or infinity in {rows} row(s); columns (how often): {named}{more}. "
+        "Drop those rows or fill the gaps first; "
+        "emscoreset.compress(..., missing=...) does either"
+    )
