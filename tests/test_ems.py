@@ -201,10 +201,11 @@ def test_an_error_in_the_callback_passes_through(kernel: ReferenceKernel):
     kept = start.Y.copy()
     seen = []
 
-    def stop(record):
+    def stop(record, state):
         seen.append(record.rows)
         if len(seen) == 2:
             raise KeyboardInterrupt
+        return False
 
     with pytest.raises(KeyboardInterrupt):
         fit_ems(source, start, 0.1, callback=stop)

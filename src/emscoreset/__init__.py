@@ -1,8 +1,27 @@
 """Shrink a data set to a few weighted rows, and know exactly how much was lost."""
 
+from typing import TYPE_CHECKING, Any
+
 from emscoreset.coreset import Coreset
-from emscoreset.estimator import EMSCoreset
 from emscoreset.io import CoresetFileError, from_frame, load
+
+if TYPE_CHECKING:
+    from emscoreset.estimator import EMSCoreset
 
 __version__ = "0.1.0"
 __all__ = ["Coreset", "CoresetFileError", "EMSCoreset", "__version__", "from_frame", "load"]
+
+# scikit-learn loads pandas and rich where it finds them: only who asks for it pays.
+_LAZY = {"EMSCoreset": "emscoreset.estimator"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
