@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -20,6 +20,10 @@ $(VENV)/.tested: $(BIN)/python $(NATIVE)
 	$(PIP) install --quiet --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.benched: $(VENV)/.tested
+	$(PIP) install --quiet --editable '.[test,bench]'
+	@touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/python docs/examples/quickstart.py
 
@@ -31,6 +35,19 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Measurements; they write docs/benchmarks. For a short one: make bench-pass ARGS=--quick
+bench-pass: $(VENV)/.benched
+	$(BIN)/python -m bench.one_pass $(ARGS)
+
+bench-fit: $(VENV)/.benched
+	$(BIN)/python -m bench.fit $(ARGS)
+
+bench-transport: $(VENV)/.benched
+	$(BIN)/python -m bench.transport $(ARGS)
+
+bench-shap: $(VENV)/.benched
+	$(BIN)/python -m bench.shap $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,5 @@
-// The Python bindings of the native kernel, and nothing else.
+// The Python bindings of the pass, and nothing else. Other parts bind themselves in a
+// bind_*.cpp of their own and are called at the end.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
