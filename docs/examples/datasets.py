@@ -1,4 +1,4 @@
-"""Load a public data set by name and shrink it. Run with: python docs/examples/datasets.py [NAME]."""
+"""Load a public data set by name and shrink it: python docs/examples/datasets.py [NAME]."""
 
 import sys
 
