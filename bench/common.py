@@ -96,7 +96,11 @@ class Ledger:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Keep a row, on disk before the next is measured."""
-        self.rows.append({name: str(value) for name, value in row.items()})
+        self.extend([row])
+
+    def extend(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Keep rows that were measured together: all of them or none."""
+        self.rows += [{name: str(value) for name, value in row.items()} for row in rows]
         columns = list(dict.fromkeys(name for r in self.rows for name in r))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_suffix(".new")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,27 @@ def test_it_is_immutable():
         coreset.reg = 1.0
     weights[0] = 99
     assert coreset.weights[0] == 0.5
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
+)
+def test_copies_are_as_immutable(again):
+    coreset = again(make(provenance={"seed": 1, "parameters": {"reg": 0.1}}))
+    assert coreset.provenance == {"seed": 1, "parameters": {"reg": 0.1}}
+    assert repr(coreset) == repr(make())
+    for array in (coreset.atoms, coreset.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(TypeError, match="assignment"):
+        coreset.provenance["seed"] = 2
+
+
+def test_its_provenance_is_its_own():
+    made = {"parameters": {"reg": 0.1}}
+    coreset = make(provenance=made)
+    made["parameters"]["reg"] = 5
+    assert coreset.provenance == {"parameters": {"reg": 0.1}}
 
 
 def test_sample_weight_sums_to_the_mass():
@@ -81,6 +105,14 @@ def test_repr_says_it_in_words():
         ({"weights": [np.nan, 0.5, 0.5]}, "sum to 1"),
         ({"atoms": np.full((3, 2), np.inf)}, "finite"),
         ({"feature_names": ("a",)}, "2 different names"),
+        ({"feature_names": ("a", 1)}, "2 different names"),
+        ({"n": 0}, "n must be a whole number >= 1, not 0"),
+        ({"mass": 0.0}, "mass must be greater than 0"),
+        ({"mass": "1"}, "mass must be a finite number >= 0, not '1'"),
+        ({"reg": -1.0}, "reg must be a finite number >= 0, not -1.0"),
+        ({"reg": np.nan}, "reg must be a finite number"),
+        ({"distance": -1.0}, "distance must be a finite number"),
+        ({"upper": np.inf}, "upper must be a finite number"),
         ({"feature_names": ("a", "a")}, "2 different names"),
     ],
 )

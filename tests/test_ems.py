@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from emscoreset.ems import State, ems_pass, exact_distance, fit_ems, m_step
 from emscoreset.kernels import ReferenceKernel
 from emscoreset.sources.array import ArraySource
-from emscoreset.stats import Pass
+from emscoreset.stats import Pass, Stats
 from oracles import Problem, costs, entropic, problems, w2
 
 REGS = [0.0, 0.02, 0.5, 5.0]
@@ -168,6 +171,30 @@ def test_a_huge_reg_collapses_to_the_mean():
     np.testing.assert_allclose(fit.Y, 0.0, atol=1e-2)
 
 
+@pytest.mark.parametrize("reg", [1e4, 1e9, 1e15, 1e300])
+def test_a_reg_that_dwarfs_the_costs_leaves_the_distance_exact(reg: float):
+    """All atoms at the mean: the cost is the variance, and rounding of reg's size is no fall."""
+    X = np.random.default_rng(2).normal(size=(200, 3))
+    source = ArraySource(X, kernel=ReferenceKernel())
+    fit = fit_ems(source, State(X[:5] - source.center, np.full(5, 0.2)), reg)
+    variance = source.moments.variance
+    assert fit.n_iter <= 10
+    assert fit.distance.value == pytest.approx(variance, rel=1e-6)
+    assert 0 <= fit.distance.lower <= fit.distance.upper <= fit.distance.value
+
+
+def test_shares_that_do_not_sum_to_one_are_refused(kernel: ReferenceKernel):
+    """What happens where squares overflow inside a pass."""
+    X = np.random.default_rng(2).normal(size=(50, 3))
+
+    class Lossy(ArraySource):
+        def run(self, p: Pass) -> Stats:
+            return replace(super().run(p), mass=100.0)
+
+    with pytest.raises(ValueError, match=r"sum to 0.5, not to 1.*overflow; scale the columns"):
+        fit_ems(Lossy(X, kernel=kernel), State(X[:3], np.full(3, 1 / 3)), 0.1)
+
+
 def test_shift_tol_is_the_papers_rule(kernel: ReferenceKernel):
     X = np.random.default_rng(4).normal(size=(500, 2))
     source = ArraySource(X, kernel=kernel)
@@ -192,6 +219,40 @@ def test_max_iter_counts_m_steps_and_the_last_pass_is_at_the_atoms_returned(kern
     assert (three.n_iter, len(three.history), three.converged) == (3, 4, False)
     p, stats = ems_pass(source, State(three.Y, start.w), 0.0)
     assert exact_distance(p, stats).value <= three.distance.upper
+
+
+def test_history_has_a_record_of_every_pass(kernel: ReferenceKernel):
+    X = np.random.default_rng(5).normal(size=(500, 2))
+    source = ArraySource(X, kernel=kernel)
+    start = State(X[:8] - source.center, np.full(8, 1 / 8))
+    seen = []
+    fit = fit_ems(source, start, 0.1, callback=lambda record, state: seen.append((record, state)))
+    assert tuple(record for record, _ in seen) == fit.history
+    assert len(fit.history) == fit.n_iter + 1
+    assert {record.rows for record in fit.history} == {500}
+    assert {record.reg for record in fit.history} == {0.1}
+    seconds = [record.seconds for record in fit.history]
+    assert seconds == sorted(seconds)
+    for (record, state), (_, after) in pairwise(seen):
+        assert record.shift == pytest.approx(np.linalg.norm(after.Y - state.Y))
+    np.testing.assert_array_equal(seen[-1][1].Y, fit.Y)
+    np.testing.assert_array_equal(seen[-1][1].w, fit.N)
+
+
+def test_a_true_answer_of_the_callback_ends_the_descent(kernel: ReferenceKernel):
+    X = np.random.default_rng(5).normal(size=(500, 2))
+    source = ArraySource(X, kernel=kernel)
+    start = State(X[:8] - source.center, np.full(8, 1 / 8))
+    seen = []
+
+    def stop(record, state):
+        seen.append(state)
+        return len(seen) == 3
+
+    fit = fit_ems(source, start, 0.1, callback=stop)
+    assert (len(seen), len(fit.history), fit.n_iter, fit.converged) == (3, 3, 2, False)
+    np.testing.assert_array_equal(seen[-1].Y, fit.Y)
+    np.testing.assert_array_equal(seen[-1].w, fit.N)
 
 
 def test_an_error_in_the_callback_passes_through(kernel: ReferenceKernel):

@@ -96,6 +96,16 @@ class TestFiles:
         with contextlib.suppress(CoresetFileError):
             assert isinstance(load(path), Coreset)
 
+    def test_a_changed_atom_is_noticed(self, tmp_path, ending):
+        path = tmp_path / f"c{ending}"
+        make().save(path)
+        raw = path.read_bytes()
+        value = make().atoms[:1, 0].tobytes()
+        assert raw.count(value) >= 1
+        path.write_bytes(raw.replace(value, np.array([1e300]).tobytes(), 1))
+        with pytest.raises(CoresetFileError, match="not a whole coreset file"):
+            load(path)
+
     def test_another_file_altogether(self, tmp_path, ending):
         path = tmp_path / f"c{ending}"
         path.write_text("a,b\n1,2\n")
@@ -138,13 +148,61 @@ def test_pickled_and_compressed_arrays_are_refused(tmp_path):
     meta = np.frombuffer(b"{}", dtype=np.uint8)
     bomb = np.array([Bomb()], dtype=object)
     np.savez(tmp_path / "c.npz", atoms=bomb, weights=np.ones(1), metadata=meta)
-    with pytest.raises(CoresetFileError, match="pickle"):
+    with pytest.raises(CoresetFileError, match="holds object, not float64"):
         load(tmp_path / "c.npz")
     assert not (tmp_path / "exploded").exists()
     zeros = np.zeros((10**6, 2))
     np.savez_compressed(tmp_path / "c.npz", atoms=zeros, weights=np.ones(1), metadata=meta)
     with pytest.raises(CoresetFileError, match="compressed"):
         load(tmp_path / "c.npz")
+
+
+def test_an_array_that_claims_more_than_it_has_takes_no_memory(tmp_path):
+    """A header of 8 TB of atoms over a few bytes."""
+    path = tmp_path / "c.npz"
+    make().save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    parts["atoms.npy"] = parts["atoms.npy"].replace(
+        b"(4, 2), }" + 11 * b" ", b"(1000000000000, 2),}"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, raw in parts.items():
+            archive.writestr(name, raw)
+    with pytest.raises(CoresetFileError, match="cannot reshape array of size 8"):
+        load(path)
+
+
+def test_parquet_rows_are_counted_against_the_bytes_before_they_are_read(tmp_path):
+    """Ten million equal rows in a few hundred bytes."""
+    path = tmp_path / "c.parquet"
+    coreset = make(names=("a",), k=1)
+    coreset.save(path)
+    meta = pq.read_schema(path).metadata
+    zeros = pa.array(np.zeros(10**7))
+    table = pa.table({"a": zeros, "weight": zeros}).replace_schema_metadata(meta)
+    pq.write_table(table, path)
+    assert path.stat().st_size < 10**6
+    with pytest.raises(CoresetFileError, match="says to hold 10000000 rows, more than"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"age": ["1"], "income": [2.0], "weight": [1.0]}, "must be float64.*not string"),
+        ({"income": [2.0], "age": [1.0], "weight": [1.0]}, "its columns are"),
+        ({"age": [1.0], "income": [None], "weight": [1.0]}, "NaN or infinity|not double|null"),
+        ({"age": [1.0], "income": [1.0], "weight": [0.5]}, "sum to 1"),
+    ],
+)
+def test_parquet_with_our_metadata_and_other_columns(tmp_path, columns, message):
+    path = tmp_path / "c.parquet"
+    make().save(path)
+    meta = pq.read_schema(path).metadata
+    pq.write_table(pa.table(columns).replace_schema_metadata(meta), path, compression="none")
+    with pytest.raises(CoresetFileError, match=message):
+        load(path)
 
 
 def rewrite(path, **changes) -> None:
@@ -164,8 +222,15 @@ def rewrite(path, **changes) -> None:
         ({"feature_names": "age"}, "not a list of names"),
         ({"feature_names": ["age"]}, "2 different names"),
         ({"provenance": []}, "not a mapping"),
-        ({"upper": "far"}, "not a number"),
-        ({"n": True}, "not a number"),
+        ({"feature_names": ["age", 1]}, "2 different names"),
+        ({"upper": "far"}, "upper must be a finite number >= 0, not 'far'"),
+        ({"lower": -1.0}, "lower must be a finite number >= 0"),
+        ({"n": True}, "n must be a whole number >= 1, not True"),
+        ({"n": 0}, "n must be a whole number"),
+        ({"n": 1.5}, "n must be a whole number"),
+        ({"mass": 0.0}, "mass must be greater than 0"),
+        ({"mass": math.inf}, "mass must be a finite number"),
+        ({"reg": math.nan}, "reg must be a finite number"),
     ],
 )
 def test_wrong_metadata(tmp_path, changes, message):

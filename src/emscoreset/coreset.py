@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from emscoreset.checks import check_number, is_number
 from emscoreset.stats import Floats
 
 
@@ -64,13 +68,34 @@ class Coreset:
             raise ValueError("atoms must be finite: they hold NaN or infinity")
         if not ((weights >= 0).all() and abs(weights.sum() - 1.0) < 1e-6):
             raise ValueError("weights must be >= 0 and sum to 1")
-        names = tuple(self.feature_names) or tuple(f"x{j}" for j in range(atoms.shape[1]))
-        if len(names) != atoms.shape[1] or len(set(names)) != len(names):
-            raise ValueError(
-                f"feature_names must be {atoms.shape[1]} different names, not {list(names)}"
-            )
-        for key, value in (("atoms", atoms), ("weights", weights), ("feature_names", names)):
+        d = atoms.shape[1]
+        names = tuple(self.feature_names) or tuple(f"x{j}" for j in range(d))
+        text = all(isinstance(name, str) for name in names)
+        if not text or len(names) != d or len(set(names)) != d:
+            raise ValueError(f"feature_names must be {d} different names, not {list(names)}")
+        self._check_figures()
+        made = MappingProxyType(copy.deepcopy(dict(self.provenance)))
+        for key, value in (
+            *(("atoms", atoms), ("weights", weights)),
+            *(("feature_names", tuple(str(name) for name in names)), ("provenance", made)),
+        ):
             object.__setattr__(self, key, value)
+
+    def _check_figures(self) -> None:
+        check_number("n", self.n, Integral, 1)
+        check_number("mass", self.mass, Real, 0)
+        check_number("reg", self.reg, Real, 0)
+        if self.mass == 0:
+            raise ValueError("mass must be greater than 0")
+        for name in ("distance", "lower", "upper", "variance"):
+            value = getattr(self, name)
+            if not (is_number(value) and np.isnan(value)):  # NaN: not known
+                check_number(name, value, Real, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made anew: checked, and as immutable as this."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _rebuilt, ({**values, "provenance": dict(self.provenance)},)
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -135,6 +160,10 @@ class Coreset:
         if f"{low:.4g}" == f"{high:.4g}":
             return f"{low:.4g} % (exact)"
         return f"between {low:.4g} % and {high:.4g} %"
+
+
+def _rebuilt(values: dict[str, Any]) -> Coreset:
+    return Coreset(**values)
 
 
 def _frozen(values: ArrayLike) -> Floats:

@@ -20,6 +20,8 @@ from emscoreset.stats import Floats, Pass, Stats, log_offset
 TOL = 1e-5
 # Below this share of the data's variance an objective is rounding.
 FLOOR = 1e-12
+# What float64 leaves uncertain in a difference of numbers of size 1.
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,14 @@ Callback = Callable[[Record, State], bool | None]
 def ems_pass(source: Source, state: State, reg: float) -> tuple[Pass, Stats]:
     """E-step (paper, eq. estep): a pass with h_j = reg log w_j, per unit of mass."""
     p = Pass(atoms=state.Y, offset=log_offset(state.w, reg), reg=reg, center=source.center)
-    return p, source.run(p).per_mass()
+    stats = source.run(p).per_mass()
+    total = float(stats.N.sum())
+    if not abs(total - 1.0) < 1e-3:
+        raise ValueError(
+            f"the atoms' shares of the rows sum to {total:g}, not to 1: X or reg={reg:g} holds "
+            "numbers whose squares overflow; scale the columns, or pass float64 instead of float32"
+        )
+    return p, stats
 
 
 def m_step(stats: Stats, state: State) -> State:
@@ -113,13 +122,25 @@ def exact_distance(p: Pass, stats: Stats) -> Distance:
     """
     alive = stats.N > 0
     N, h = stats.N[alive], p.offset[alive]
-    lower = max(stats.L0 + float(N @ h), 0.0)
+    lower = stats.L0 + float(N @ h)
     if p.reg == 0:
-        return Distance(lower, lower, lower)
+        value = max(lower, 0.0)
+        return Distance(value, value, value)
+    lower = max(lower - ROUNDING * float(np.abs(h).max()), 0.0)
     value = stats.L + float(N @ h) - p.reg * float(N @ np.log(N))
     upper = float(atom_costs(stats, p.atoms).sum())
-    value = max(value, upper)  # W_reg = upper + reg * mutual information, but for rounding
+    # W_reg = upper + reg * mutual information <= the cost of the plan a_i N_j, which has none.
+    # Where reg dwarfs the costs, rounding in L breaks either bound.
+    value = max(min(value, independent_cost(stats, p.atoms)), upper)
     return Distance(value, min(lower, upper), upper)
+
+
+def independent_cost(stats: Stats, Y: Floats) -> float:
+    """The cost sum_ij a_i N_j C_ij of sharing every row among all atoms by their masses."""
+    S, Q = stats.moments()
+    mean = stats.N @ Y
+    cost = Q.sum() - 2.0 * (mean @ S.sum(axis=0)) + stats.N @ np.einsum("jd,jd->j", Y, Y)
+    return float(cost)
 
 
 def fit_ems(
@@ -156,7 +177,7 @@ def fit_ems(
         seconds = time.perf_counter() - began
         history.append(Record(stats.n, reg, stats.L, fall, shift, seconds))
         stop = callback is not None and callback(history[-1], State(state.Y, new.w))
-        small = tol * max(stats.L, least)
+        small = max(tol * max(stats.L, least), ROUNDING * reg)
         noise = 4.0 * len(state.w) / stats.n * stats.L
         settled = settled or (before - stats.L <= small and owed <= max(small, noise))
         if settled or stop or n_iter == max_iter:

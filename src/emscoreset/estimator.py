@@ -217,12 +217,15 @@ class EMSCoreset(
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Ints:
         """Fit to X, and the most responsible atom of each of its rows."""
-        if isinstance(X, Source):
-            raise TypeError(
-                "fit_predict takes arrays and frames; call fit on the Source, "
-                "then predict on its rows block by block"
-            )
+        _refuse_source(X, "predict")
         return self.fit(X, y, sample_weight).labels_
+
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """Fit to X, and the Euclidean distance from each of its rows to every atom. OUT (n, k)."""
+        _refuse_source(X, "transform")
+        return distances(*self.fit(X, y, sample_weight)._asked(X))
 
     def predict(self, X: Any) -> Ints:
         """The most responsible atom of each row: the largest entry of `predict_proba`."""
@@ -264,6 +267,11 @@ class EMSCoreset(
             return ArraySource(rows, sample_weight, kernel=get_kernel(self.kernel, self.n_jobs))
         if sample_weight is not None:
             raise ValueError(OWN_WEIGHTS)
+        if X.d != self.n_features_in_:
+            raise ValueError(
+                f"the Source has {X.d} columns, but {type(self).__name__} was fitted to "
+                f"{self.n_features_in_}"
+            )
         return X
 
     def _asked(self, X: Any) -> tuple[NDArray[Any], Pass, Kernel]:
@@ -293,6 +301,14 @@ FITTED = (
 )
 
 
+def _refuse_source(X: Any, method: str) -> None:
+    if isinstance(X, Source):
+        raise TypeError(
+            f"fit_{method} takes arrays and frames; call fit on the Source, "
+            f"then {method} on its rows block by block"
+        )
+
+
 def _plain_fit(atoms: Floats, weights: Floats, reg: float) -> dict[str, Any]:
     """The attributes that suffice to predict, transform and score."""
     return {"atoms_": atoms, "weights_": weights, "_reg": reg}
@@ -302,9 +318,10 @@ def few_rows_note(found: Outcome, settings: Settings) -> str | None:
     """What to tell a user who asked for more atoms than there are distinct rows."""
     if not found.few_rows or len(found.atoms) == settings.n_atoms:
         return None
+    k = len(found.atoms)
     return (
-        f"X has only {len(found.atoms)} distinct rows, fewer than n_atoms={settings.n_atoms}: "
-        "those rows are the atoms, and the coreset is exact"
+        f"X has only {k} distinct row{'s' * (k > 1)}, fewer than n_atoms={settings.n_atoms}: "
+        f"{'those rows are the atoms' if k > 1 else 'it is the atom'}, and the coreset is exact"
     )
 
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import tempfile
+import secrets
+import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from emscoreset.coreset import Coreset
 
 FORMAT = 1  # raised when an older reader could no longer understand the file
 KEY = b"emscoreset"
 FIGURES = ("mass", "n", "reg", "distance", "lower", "upper", "variance")
+
+
+# What the readers of Parquet, zip, npy and JSON raise where the bytes make no sense.
+UNREADABLE = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, OSError, EOFError, MemoryError),
+    *(RuntimeError, SyntaxError, struct.error, zipfile.BadZipFile),
+)
 
 
 class CoresetFileError(ValueError):
@@ -28,19 +39,27 @@ def save(coreset: Coreset, path: str | Path) -> None:
     """Write a coreset as Parquet or npz, as the ending of ``path`` says."""
     path = Path(path)
     write, _ = _by_ending(path)
+    with whole_file(path) as file:
+        write(coreset, file)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when all of it is on disk.
+
+    Nobody ever reads half of it, and after an error the old file is as it was.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(path.parent)!r} does not exist")
-    # A neighbour first, then one rename: no reader ever sees half a file.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            write(coreset, file)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp's own is for one's eyes only
-        os.replace(temporary, path)
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
     except BaseException:
-        os.unlink(temporary)
+        beside.unlink(missing_ok=True)
         raise
 
 
@@ -54,7 +73,7 @@ def load(path: str | Path) -> Coreset:
         return read(path)
     except CoresetFileError as error:
         raise CoresetFileError(f"{path}: {error}") from None
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise CoresetFileError(
             f"{path} is not a whole coreset file ({type(error).__name__}: {error}); "
             "write it again with Coreset.save"
@@ -135,13 +154,11 @@ def _build(text: str | bytes, atoms: Any, weights: Any) -> Coreset:
             f"({FORMAT}); update emscoreset"
         )
     names, provenance = meta["feature_names"], meta["provenance"]
-    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+    if not isinstance(names, list):
         raise CoresetFileError("feature_names is not a list of names")
     if not isinstance(provenance, dict):
         raise CoresetFileError("provenance is not a mapping")
     figures = {name: meta[name] for name in FIGURES}
-    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in figures.values()):
-        raise CoresetFileError(f"one of {', '.join(FIGURES)} is not a number")
     return Coreset(
         atoms=atoms, weights=weights, feature_names=tuple(names), provenance=provenance, **figures
     )
@@ -160,21 +177,31 @@ def _write_parquet(coreset: Coreset, file: IO[bytes]) -> None:
         names=[*coreset.feature_names, weight],
     )
     meta = json.dumps({**_metadata(coreset), "weight_column": weight})
-    pq.write_table(table.replace_schema_metadata({KEY: meta.encode()}), file)
+    table = table.replace_schema_metadata({KEY: meta.encode()})
+    pq.write_table(table, file, compression="none", use_dictionary=False, write_page_checksum=True)
 
 
 def _read_parquet(path: Path) -> Coreset:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.ParquetFile(path).read()
-    meta = (table.schema.metadata or {}).get(KEY)
-    if meta is None:
-        raise CoresetFileError("it is a Parquet file, but not one written by Coreset.save")
-    fields = json.loads(meta)
-    names = [*fields["feature_names"], fields["weight_column"]]
-    if table.column_names != names:
-        raise CoresetFileError(f"its columns are {table.column_names}, its metadata says {names}")
-    columns = [column.to_numpy() for column in table.itercolumns()]
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        meta = (file.schema_arrow.metadata or {}).get(KEY)
+        if meta is None:
+            raise CoresetFileError("it is a Parquet file, but not one written by Coreset.save")
+        fields = json.loads(meta)
+        names = [*fields["feature_names"], fields["weight_column"]]
+        if file.schema_arrow.names != names:
+            raise CoresetFileError(
+                f"its columns are {file.schema_arrow.names}, its metadata says {names}"
+            )
+        odd = [str(kind) for kind in file.schema_arrow.types if kind != pa.float64()]
+        if odd:
+            raise CoresetFileError(f"its columns must be float64 (double), not {odd[0]}")
+        rows = sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
+        if 8 * rows * len(names) > path.stat().st_size:  # before memory is taken for them
+            raise CoresetFileError(f"it says to hold {rows} rows, more than its bytes can")
+        columns = [column.to_numpy() for column in file.read().itercolumns()]
     return _build(meta, np.column_stack(columns[:-1]), columns[-1])
 
 
@@ -191,5 +218,19 @@ def _read_npz(path: Path) -> Coreset:
             raise CoresetFileError("it is an npz file, but not one written by Coreset.save")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise CoresetFileError("its arrays are compressed, which Coreset.save never does")
-    with np.load(path, allow_pickle=False) as arrays:
-        return _build(arrays["metadata"].tobytes(), arrays["atoms"], arrays["weights"])
+        atoms = _read_npy(archive, "atoms", np.dtype(np.float64))
+        weights = _read_npy(archive, "weights", np.dtype(np.float64))
+        meta = _read_npy(archive, "metadata", np.dtype(np.uint8))
+    return _build(meta.tobytes(), atoms, weights)
+
+
+def _read_npy(archive: zipfile.ZipFile, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
+    """One array of the archive, taking no more memory than it has bytes there."""
+    raw = io.BytesIO(archive.read(f"{name}.npy"))
+    if np.lib.format.read_magic(raw) != (1, 0):
+        raise CoresetFileError(f"its array {name} is not in npy format 1.0")
+    shape, by_columns, found = np.lib.format.read_array_header_1_0(raw)
+    if found.newbyteorder("=") != kind:
+        raise CoresetFileError(f"its array {name} holds {found}, not {kind}")
+    values = np.frombuffer(raw.getbuffer()[raw.tell() :], dtype=found)
+    return values.reshape(shape, order="F" if by_columns else "C")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from emscoreset.sources.array import BLOCK_BYTES
-from emscoreset.sources.base import Source, refuse_non_finite
+from emscoreset.sources.base import Source, refuse_out_of_range
 
 TABLES = "emscoreset.compress takes tables with text, dates and categories"
 
@@ -36,8 +36,8 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.generic]:
         raise ValueError(f"X must hold real numbers, not {array.dtype}; {TABLES}")
     if array.dtype.kind == "f":
         step = max(1, BLOCK_BYTES // (2 * array.itemsize * array.shape[1]))
-        refuse_non_finite(
-            (array[i : i + step] for i in range(0, len(array), step)),
+        refuse_out_of_range(
+            lambda: (array[i : i + step] for i in range(0, len(array), step)),
             getattr(estimator, "feature_names_in_", ()),
         )
     return array
@@ -45,7 +45,10 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.generic]:
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals frame where it is a frame of any library."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has columns of the same name; rename them. {error}") from error
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
             f"X must hold its rows in memory; {type(X).__module__}.{type(X).__name__} is lazy: "
@@ -55,10 +58,7 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _frame_to_array(frame: nw.DataFrame[Any]) -> NDArray[np.generic]:
-    try:
-        columns = list(frame.iter_columns())
-    except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"X has columns of the same name; rename them. {error}") from error
+    columns = list(frame.iter_columns())
     odd = [c for c in columns if not _may_hold_numbers(c.dtype)]
     if odd:
         kinds = ", ".join(f"{c.name!r} ({_kind(c)})" for c in odd[:10])
@@ -91,8 +91,19 @@ def _as_array(X: Any) -> Any:
             f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked values: "
             "fill them, or drop their rows"
         )
+    given = type(X).__name__
     if not hasattr(X, "dtype"):
-        X = np.asarray(X)
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(
+                f"X must be a 2-d array or a frame, all rows of the same length: {error}"
+            ) from error
+        if X.ndim == 0 and X.dtype == object:
+            raise TypeError(
+                f"X must be a 2-d array or a frame, not {given}: "
+                "pass rows by columns, for instance numpy.asarray(...) or a pandas.DataFrame"
+            )
     kind = getattr(X.dtype, "kind", "")
     if kind in ("U", "S", "T"):
         raise ValueError(f"X must hold numbers, not text ({X.dtype}); {TABLES}")
@@ -120,8 +131,8 @@ def _numbers(column: NDArray[Any], gaps: NDArray[np.bool_], name: str) -> NDArra
         return column
     try:
         return np.where(gaps, np.nan, column).astype(np.float64)
-    except ValueError as error:
-        raise ValueError(
+    except (TypeError, ValueError) as error:
+        raise type(error)(
             f"X must hold numbers; column {name} does not: {error}. "
             f"Leave it out or encode it; {TABLES}"
         ) from error

@@ -9,12 +9,15 @@ from emscoreset.kernels import native
 from emscoreset.kernels.base import Kernel
 from emscoreset.kernels.native import NativeKernel
 from emscoreset.kernels.reference import ReferenceKernel
+from emscoreset.kernels.threads import checked_n_jobs
 
 __all__ = ["Kernel", "NativeKernel", "ReferenceKernel", "get_kernel"]
 
 
 def get_kernel(name: str = "auto", n_jobs: int | None = None) -> Kernel:
     """The kernel called ``name``: "numpy", "native", or "auto" for the best there is."""
+    if n_jobs is not None:
+        checked_n_jobs(n_jobs)  # also where NumPy, which has threads of its own, ignores it
     if name == "numpy":
         return ReferenceKernel()
     if name == "native" or (name == "auto" and native.available()):

@@ -50,7 +50,8 @@ class ReferenceKernel(Kernel):
             T[np.arange(len(H)), best] = 1.0
             L = L0
         else:
-            T = np.exp((H - top[:, None]) / p.reg)
+            with np.errstate(over="ignore"):  # a vanishing reg: -inf, and 0 in T
+                T = np.exp((H - top[:, None]) / p.reg)
             s = T.sum(axis=1)
             T /= s[:, None]
             L = L0 - p.reg * float(a @ np.log(s))
@@ -84,7 +85,8 @@ class ReferenceKernel(Kernel):
         if p.reg == 0:
             onehot: Floats = np.eye(len(p.atoms))[best]
             return onehot
-        T: Floats = np.exp((H - H.max(axis=1, keepdims=True)) / p.reg)
+        with np.errstate(over="ignore"):  # a vanishing reg: -inf, and 0 in T
+            T: Floats = np.exp((H - H.max(axis=1, keepdims=True)) / p.reg)
         T /= T.sum(axis=1, keepdims=True)
         return T
 
@@ -125,7 +127,8 @@ def removal(H: Floats, T: Floats, best: Ints, reg: float) -> Floats:
         out[i, best] = gap
         return out
     out = -reg * np.log1p(-np.where(T < 1, T, 0.0))
-    with np.errstate(invalid="ignore"):  # no runner-up: -inf less -inf, replaced below
+    # No runner-up: -inf less -inf, replaced below. A vanishing reg: exp(-inf) = 0.
+    with np.errstate(invalid="ignore", over="ignore"):
         tail = np.exp((rest - second[:, None]) / reg).sum(axis=1)  # sum over the others, scaled
         rise = gap + reg * (np.log1p(np.exp(-gap / reg) * tail) - np.log(tail))
     out[i, best] = np.where(np.isinf(gap), np.inf, rise)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
+from typing import Any
 
 import joblib
 import threadpoolctl
+
+from emscoreset.checks import is_number
 
 
 def effective_threads(n_jobs: int | None = None) -> int:
@@ -14,9 +18,8 @@ def effective_threads(n_jobs: int | None = None) -> int:
     That is the CPUs this process may use (affinity, container quota), or fewer where OpenMP is
     limited: by OMP_NUM_THREADS, which joblib's and Dask's workers set, or by threadpoolctl.
     """
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; give None for all free CPUs, or a count")
     if n_jobs is not None:
+        n_jobs = checked_n_jobs(n_jobs)
         return int(joblib.effective_n_jobs(n_jobs)) if n_jobs < 0 else n_jobs
     loaded = threadpoolctl.ThreadpoolController().select(user_api="openmp").info()
     limits = [int(joblib.cpu_count()), *(int(library["num_threads"]) for library in loaded)]
@@ -24,3 +27,13 @@ def effective_threads(n_jobs: int | None = None) -> int:
     if said.isdigit():
         limits.append(int(said))
     return max(1, min(limits))
+
+
+def checked_n_jobs(n_jobs: Any) -> int:
+    """A count of threads, or a negative number counted from the CPUs."""
+    if not is_number(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(
+            "n_jobs must be None for all free CPUs, a count, or a negative number counted from "
+            f"the CPUs (-1 is all); n_jobs must not be {n_jobs!r}"
+        )
+    return int(n_jobs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from emscoreset.checks import check_number
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
 from emscoreset.search.seeding import canonical, sample_rows, seed
@@ -138,12 +139,12 @@ def _all_rows(
 
 def check(settings: Settings) -> Settings:
     """The settings with plain numbers; those that make no sense are refused by name."""
-    _check_number("n_atoms", settings.n_atoms, Integral, 1)
-    _check_number("reg", settings.reg, Real, 0)
-    _check_number("tol", settings.tol, Real, 0)
-    _check_number("max_iter", settings.max_iter, Integral, 0)
+    check_number("n_atoms", settings.n_atoms, Integral, 1)
+    check_number("reg", settings.reg, Real, 0)
+    check_number("tol", settings.tol, Real, 0)
+    check_number("max_iter", settings.max_iter, Integral, 0)
     if settings.shift_tol is not None:
-        _check_number("shift_tol", settings.shift_tol, Real, 0)
+        check_number("shift_tol", settings.shift_tol, Real, 0)
     if settings.algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {ALGORITHMS}, not {settings.algorithm!r}")
     return replace(
@@ -153,10 +154,3 @@ def check(settings: Settings) -> Settings:
         tol=float(settings.tol),
         max_iter=int(settings.max_iter),
     )
-
-
-def _check_number(name: str, value: object, kind: type, least: int) -> None:
-    if isinstance(value, kind) and not isinstance(value, bool) and least <= value < np.inf:  # type: ignore[operator]
-        return
-    what = "whole number" if kind is Integral else "finite number"
-    raise ValueError(f"{name} must be a {what} >= {least}, not {value!r}")

@@ -32,21 +32,30 @@ def merged_note(source: Source, settings: Settings, found: Outcome, seed_: int) 
     left = count_apart(found.atoms[found.weights > 0], settings.reg)
     if left >= ENOUGH * k:
         return None
+    said = f"atoms merged: {k} were asked for, the effective number is {left}"
     better = separating_reg(source, k, np.random.default_rng(seed_))
-    return (
-        f"reg={settings.reg:g} is so large that atoms merged: of {k} atoms only {left} "
-        f"{'is' if left == 1 else 'are'} at a place of {'its' if left == 1 else 'their'} own. "
-        f"reg={better:g} keeps them apart, as does any smaller one"
-    )
+    if better == 0:
+        return f"{said}. To float64 the rows are all at one place: scale the columns up"
+    if better > settings.reg:
+        return (
+            f"{said}. reg={settings.reg:g} alone does not explain it: "
+            'start elsewhere (init="k-means++" spreads the atoms), or lower reg'
+        )
+    return f"reg={settings.reg:g} is so large that {said}. reg={better:g} keeps them apart"
 
 
 def count_apart(Y: Floats, reg: float) -> int:
     """How many of the atoms are at different places, at the resolution of ``reg``."""
     near = NEAR**2 * reg
-    left, count = Y, 0
-    while len(left):
-        left = left[np.square(left - left[0]).sum(axis=1) > near]
-        count += 1
+    axis = int(Y.var(axis=0).argmax())  # only neighbours along it can be near
+    Y = Y[Y[:, axis].argsort()]
+    ends = np.searchsorted(Y[:, axis], Y[:, axis] + np.sqrt(near), side="right")
+    taken = np.zeros(len(Y), dtype=bool)
+    count = 0
+    for i, end in enumerate(ends):
+        if not taken[i]:
+            taken[i:end] |= np.square(Y[i:end] - Y[i]).sum(axis=1) <= near
+            count += 1
     return count
 
 

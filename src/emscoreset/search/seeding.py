@@ -111,7 +111,12 @@ def _all_distinct(source: Source, rows: Rows, k: int) -> Rows:
 
 
 def _given(source: Source, k: int, init: ArrayLike) -> Floats:
-    Y = np.array(init, dtype=np.float64)
+    try:
+        Y = np.array(init, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f'init must be "k-means++", "random" or an array of ({k}, {source.d}) numbers: {error}'
+        ) from error
     if Y.shape != (k, source.d):
         raise ValueError(f"init must have shape ({k}, {source.d}), one row per atom, not {Y.shape}")
     if not np.isfinite(Y).all():

@@ -127,7 +127,10 @@ def checked_masses(sample_weight: ArrayLike | None, n: int) -> tuple[Floats | No
     given = np.asarray(sample_weight)
     if given.dtype.kind not in "bfiuO":
         raise ValueError(f"sample_weight must hold real numbers, not {given.dtype}")
-    a = given.astype(np.float64, copy=False)
+    try:
+        a = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold real numbers: {error}") from error
     if a.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},), one per row, not {a.shape}")
     for wrong, what in ((~np.isfinite(a), "NaN or infinite"), (a < 0, "negative")):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emscoreset.kernels import Kernel
+from emscoreset.kernels.base import float_type
 from emscoreset.stats import Floats, Pass, Rows, Stats
 
 
@@ -82,10 +84,26 @@ class Source(ABC):
         if np.isfinite(Q) and np.isfinite(S).all():
             return
         refuse_non_finite(rows.X for rows in self.blocks())
-        raise ValueError(
-            "X holds numbers so large that their squares overflow; "
-            "scale the columns, or pass float64 instead of float32"
-        )
+        raise ValueError(TOO_LARGE)
+
+
+TOO_LARGE = (
+    "X holds numbers so large that their squares overflow; "
+    "scale the columns, or pass float64 instead of float32"
+)
+
+
+def refuse_out_of_range(blocks: Callable[[], Iterable[NDArray[Any]]], names: Sequence[str]) -> None:
+    """Refuse rows with NaN, infinity, or numbers that no kernel can square."""
+    for X in blocks():
+        # Distances between rows stay well below what the kernels' float types hold.
+        squares = 1e35 if float_type(X.dtype) is np.float32 else 1e298
+        limit = np.sqrt(squares / X.shape[1])
+        with np.errstate(invalid="ignore"):
+            fine = X.min() >= -limit and X.max() <= limit  # false for NaN
+        if not fine:
+            refuse_non_finite(blocks(), names)
+            raise ValueError(TOO_LARGE)
 
 
 def refuse_non_finite(blocks: Iterable[NDArray[np.generic]], names: Sequence[str] = ()) -> None:
