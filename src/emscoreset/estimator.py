@@ -24,6 +24,7 @@ from emscoreset.search.merging import merged_note
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Pass
+from emscoreset.theory.stability import Stability, stability
 from emscoreset.validation import checked_rows
 
 
@@ -243,20 +244,35 @@ class EMSCoreset(
 
         It can be compared across ``reg``. Atoms of weight 0 play no part.
         """
+        source = self._weighted(X, sample_weight)
+        dtype = source.X.dtype if isinstance(source, ArraySource) else np.float64
+        stats = source.run(plan(self.atoms_, self.weights_, 0.0, dtype))
+        return -float(stats.per_mass().L)
+
+    def stability(self, X: Any, sample_weight: ArrayLike | None = None) -> Stability:
+        """How far one moved row of X can change its shares and the atoms, at most.
+
+        ``stability(X).atom_move(delta)`` bounds each atom's move in one EM step when a row
+        moves by ``delta``. The larger ``reg``, the smaller the figures; at ``reg=0`` there
+        are none. X is what was fitted, or other rows like it.
+        """
+        source = self._weighted(X, sample_weight)
+        return stability(source, self.atoms_, self.weights_, self._reg)
+
+    def _weighted(self, X: Any, sample_weight: ArrayLike | None) -> Source:
+        """New rows with their weights, as a source."""
         check_is_fitted(self)
         if not isinstance(X, Source):
             rows = checked_rows(self, X, reset=False)
-            X = ArraySource(rows, sample_weight, kernel=get_kernel(self.kernel, self.n_jobs))
-        elif sample_weight is not None:
+            return ArraySource(rows, sample_weight, kernel=get_kernel(self.kernel, self.n_jobs))
+        if sample_weight is not None:
             raise ValueError(OWN_WEIGHTS)
-        elif X.d != self.n_features_in_:
+        if X.d != self.n_features_in_:
             raise ValueError(
                 f"the Source has {X.d} columns, but {type(self).__name__} was fitted to "
                 f"{self.n_features_in_}"
             )
-        dtype = X.X.dtype if isinstance(X, ArraySource) else np.float64
-        stats = X.run(plan(self.atoms_, self.weights_, 0.0, dtype))
-        return -float(stats.per_mass().L)
+        return X
 
     def _asked(self, X: Any) -> tuple[NDArray[Any], Pass, Kernel]:
         """New rows, the plan of the fit, and the kernel to apply it with."""
