@@ -128,8 +128,9 @@ def test_endings(tmp_path):
 def test_any_parquet_reader_sees_the_columns(tmp_path):
     make().save(tmp_path / "c.parquet")
     frame = pd.read_parquet(tmp_path / "c.parquet")
-    assert list(frame.columns) == ["age", "income", "weight"]
-    assert frame["weight"].sum() == pytest.approx(1.0)
+    assert list(frame.columns) == ["age", "income", "weight", "share"]
+    assert frame["weight"].sum() == pytest.approx(123.5)
+    assert frame["share"].sum() == pytest.approx(1.0)
 
 
 def test_someone_elses_parquet_and_npz(tmp_path):
@@ -190,17 +191,21 @@ def test_parquet_rows_are_counted_against_the_bytes_before_they_are_read(tmp_pat
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"age": ["1"], "income": [2.0], "weight": [1.0]}, "must be float64.*not string"),
-        ({"income": [2.0], "age": [1.0], "weight": [1.0]}, "its columns are"),
-        ({"age": [1.0], "income": [None], "weight": [1.0]}, "NaN or infinity|not double|null"),
-        ({"age": [1.0], "income": [1.0], "weight": [0.5]}, "sum to 1"),
+        ({"age": ["1"], "income": [2.0], "share": [1.0]}, "must be float64.*not string"),
+        ({"income": [2.0], "age": [1.0], "share": [1.0]}, "its columns are"),
+        ({"age": [1.0], "income": [None], "share": [1.0]}, "NaN or infinity|not double|null"),
+        ({"age": [1.0], "income": [1.0], "share": [0.5]}, "sum to 1"),
+        ({"age": [1.0], "income": [1.0], "weight": [1.0]}, "says that they end in"),
     ],
 )
 def test_parquet_with_our_metadata_and_other_columns(tmp_path, columns, message):
     path = tmp_path / "c.parquet"
     make().save(path)
     meta = pq.read_schema(path).metadata
-    pq.write_table(pa.table(columns).replace_schema_metadata(meta), path, compression="none")
+    table = pa.table(columns).replace_schema_metadata(meta)
+    if "share" in columns:
+        table = table.add_column(2, "weight", pa.array([123.5]))
+    pq.write_table(table, path, compression="none", use_dictionary=False)
     with pytest.raises(CoresetFileError, match=message):
         load(path)
 

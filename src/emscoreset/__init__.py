@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from emscoreset.coreset import Coreset
-from emscoreset.io import CoresetFileError, from_frame, load
+from emscoreset.frames import from_frame
+from emscoreset.io import load
+from emscoreset.plain import CoresetFileError
 
 if TYPE_CHECKING:
     from emscoreset.estimator import EMSCoreset

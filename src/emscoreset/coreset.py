@@ -8,13 +8,22 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from emscoreset.checks import check_number, is_number
-from emscoreset.stats import Floats
+from emscoreset.stats import Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+REAL = (
+    "these are real rows: where they describe people, real people; "
+    'rows="atoms" gives rows that nobody has'
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +51,10 @@ class Coreset:
     feature_names : tuple of str
     provenance : mapping
         How it was made: version, seed, parameters.
+    rows : pyarrow.Table, optional
+        The atoms as a user sees them: k rows with all columns and types of the data.
+    row_numbers : array of int of shape (k,), optional
+        Where each atom is a row of the data: which one, counted from 0.
     """
 
     atoms: Floats
@@ -55,6 +68,8 @@ class Coreset:
     variance: float
     feature_names: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    rows: pa.Table | None = None
+    row_numbers: Ints | None = None
 
     def __post_init__(self) -> None:
         atoms, weights = _frozen(self.atoms), _frozen(self.weights)
@@ -74,6 +89,7 @@ class Coreset:
         if not text or len(names) != d or len(set(names)) != d:
             raise ValueError(f"feature_names must be {d} different names, not {list(names)}")
         self._check_figures()
+        self._check_rows()
         made = MappingProxyType(copy.deepcopy(dict(self.provenance)))
         for key, value in (
             *(("atoms", atoms), ("weights", weights)),
@@ -91,6 +107,33 @@ class Coreset:
             value = getattr(self, name)
             if not (is_number(value) and np.isnan(value)):  # NaN: not known
                 check_number(name, value, Real, 0)
+
+    def _check_rows(self) -> None:
+        k = len(self.weights)
+        if self.rows is not None:
+            import pyarrow as pa
+
+            if not isinstance(self.rows, pa.Table):
+                raise TypeError(f"rows must be a pyarrow.Table, not {type(self.rows).__name__}")
+            if self.rows.num_rows != k:
+                raise ValueError(f"rows must be {k}, one per atom, not {self.rows.num_rows}")
+            if len(set(self.rows.column_names)) < self.rows.num_columns:
+                raise ValueError(f"rows has columns of the same name: {self.rows.column_names}")
+        if self.row_numbers is None:
+            return
+        given = np.asarray(self.row_numbers)
+        if given.shape != (k,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"row_numbers must be {k} whole numbers, one per atom, "
+                f"not {given.dtype} of shape {given.shape}"
+            )
+        numbers = np.array(given, dtype=np.intp)
+        if numbers.min() < 0 or numbers.max() >= self.n:
+            raise ValueError(f"row_numbers must be from 0 to n - 1 = {self.n - 1}")
+        if len(np.unique(numbers)) < k:
+            raise ValueError("row_numbers must differ: some row is there twice")
+        numbers.flags.writeable = False
+        object.__setattr__(self, "row_numbers", numbers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew: checked, and as immutable as this."""
@@ -125,11 +168,11 @@ class Coreset:
         return drawn
 
     def to_frame(self, backend: str = "pandas", *, weight: str = "weight") -> Any:
-        """A data frame of the atoms with their ``sample_weight`` in the column ``weight``.
+        """A data frame of the rows with their ``sample_weight`` in the column ``weight``.
 
-        ``backend`` is "pandas", "polars" or "pyarrow".
+        ``backend`` is "pandas", "polars" or "pyarrow". Where there are no ``rows``, the atoms.
         """
-        from emscoreset.io import to_frame
+        from emscoreset.frames import to_frame
 
         return to_frame(self, backend, weight)
 
@@ -140,14 +183,23 @@ class Coreset:
         save(self, path)
 
     def __repr__(self) -> str:
-        k, d = self.atoms.shape
-        atoms = f"{k:,} weighted atom{'s' * (k != 1)}"
-        lines = [f"Coreset: {atoms} of {d:,} column{'s' * (d != 1)} for {self.n:,} rows"]
+        lines = [f"Coreset: {self._size_in_words()}"]
         lines.append(f"  squared distance to the data (W2^2): {self._distance_in_words()}")
         lines.append(f"  variance kept: {self._kept_in_words()}")
         if self.reg > 0:
             lines.append(f"  distance at reg={self.reg:g}: {self.distance:.6g} (exact)")
+        if self.rows is not None and self.row_numbers is not None:
+            lines.append(f"  {REAL}")
         return "\n".join(lines)
+
+    def _size_in_words(self) -> str:
+        k, d = self.atoms.shape
+        if self.rows is not None:
+            d = self.rows.num_columns
+        columns = f"{d:,} column{'s' * (d != 1)}"
+        if self.row_numbers is not None:
+            return f"{k:,} of {self.n:,} rows, weighted, with {columns}"
+        return f"{k:,} weighted atom{'s' * (k != 1)} of {columns} for {self.n:,} rows"
 
     def _distance_in_words(self) -> str:
         low, high = f"{self.lower:.6g}", f"{self.upper:.6g}"

@@ -1,4 +1,4 @@
-"""Coresets to files and frames, and back. Never pickle; files are written whole or not at all."""
+"""Coresets to files and back. Never pickle; files are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from emscoreset.coreset import Coreset
+from emscoreset.plain import (
+    CoresetFileError,
+    categories,
+    floats,
+    integers,
+    lists_of_floats,
+    read_plain,
+    with_categories,
+    write_plain,
+)
 
-FORMAT = 1  # raised when an older reader could no longer understand the file
+FORMAT = 2  # raised when an older reader could no longer understand the file; 1 is read, too
 KEY = b"emscoreset"
 FIGURES = ("mass", "n", "reg", "distance", "lower", "upper", "variance")
 
@@ -29,10 +38,6 @@ UNREADABLE = (
     *(ValueError, TypeError, LookupError, ArithmeticError, OSError, EOFError, MemoryError),
     *(RuntimeError, SyntaxError, struct.error, zipfile.BadZipFile),
 )
-
-
-class CoresetFileError(ValueError):
-    """A file that does not hold a coreset, or not a whole one."""
 
 
 def save(coreset: Coreset, path: str | Path) -> None:
@@ -80,51 +85,6 @@ def load(path: str | Path) -> Coreset:
         ) from error
 
 
-def to_frame(coreset: Coreset, backend: str, weight: str) -> Any:
-    """The atoms and their sample weights as a frame of ``backend``'s kind."""
-    if weight in coreset.feature_names:
-        raise ValueError(f"a column is called {weight!r} already; pass another name as weight=")
-    columns = {name: coreset.atoms[:, j] for j, name in enumerate(coreset.feature_names)}
-    columns[weight] = coreset.sample_weight
-    match backend:
-        case "pandas" | "polars" | "pyarrow":
-            return nw.from_dict(columns, backend=backend).to_native()
-    raise ValueError(f'backend must be "pandas", "polars" or "pyarrow", not {backend!r}')
-
-
-def from_frame(
-    frame: Any, *, weight: str = "weight", reg: float = 0.0, variance: float = float("nan")
-) -> Coreset:
-    """A coreset from a pandas, polars or pyarrow frame of atoms with a column of weights.
-
-    Nothing is known of the data it stands for: its distance and bounds are NaN.
-    """
-    table = nw.from_native(frame, eager_only=True)
-    if weight not in table.columns:
-        raise ValueError(f"the frame has no column {weight!r}; pass its name as weight=")
-    names = [name for name in table.columns if name != weight]
-    text = [name for name in table.columns if not table[name].dtype.is_numeric()]
-    if text:
-        raise ValueError(f"columns of atoms must be numbers; {text} are not: leave them out")
-    masses = table[weight].to_numpy().astype(np.float64)
-    if not (np.isfinite(masses).all() and (masses >= 0).all() and masses.sum() > 0):
-        raise ValueError(f"column {weight!r} must be finite, >= 0 and not all zero")
-    nan = float("nan")
-    return Coreset(
-        atoms=table.select(names).to_numpy().astype(np.float64),
-        weights=masses / masses.sum(),
-        mass=float(masses.sum()),
-        n=len(masses),
-        reg=reg,
-        distance=nan,
-        lower=nan,
-        upper=nan,
-        variance=variance,
-        feature_names=tuple(names),
-        provenance={"made_by": "from_frame"},
-    )
-
-
 def _by_ending(
     path: Path,
 ) -> tuple[Callable[[Coreset, IO[bytes]], None], Callable[[Path], Coreset]]:
@@ -140,11 +100,12 @@ def _metadata(coreset: Coreset) -> dict[str, Any]:
         "feature_names": list(coreset.feature_names),
         **{name: getattr(coreset, name) for name in FIGURES},
         "provenance": dict(coreset.provenance),
+        "categories": {} if coreset.rows is None else categories(coreset.rows),
     }
 
 
-def _build(text: str | bytes, atoms: Any, weights: Any) -> Coreset:
-    """A coreset from a file's metadata and arrays; everything is checked."""
+def _checked_metadata(text: str | bytes) -> dict[str, Any]:
+    """A file's metadata, with the parts that reading needs."""
     meta = json.loads(text)
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise CoresetFileError("its metadata is not a coreset's")
@@ -153,75 +114,123 @@ def _build(text: str | bytes, atoms: Any, weights: Any) -> Coreset:
             f"it was written in format {meta['format']}, newer than this version reads "
             f"({FORMAT}); update emscoreset"
         )
-    names, provenance = meta["feature_names"], meta["provenance"]
-    if not isinstance(names, list):
+    if not isinstance(meta["feature_names"], list):
         raise CoresetFileError("feature_names is not a list of names")
-    if not isinstance(provenance, dict):
-        raise CoresetFileError("provenance is not a mapping")
-    figures = {name: meta[name] for name in FIGURES}
+    for name in ("provenance", "categories"):
+        if not isinstance(meta.setdefault(name, {}), dict):
+            raise CoresetFileError(f"{name} is not a mapping")
+    return meta
+
+
+def _build(meta: dict[str, Any], atoms: Any, weights: Any, rows: Any, numbers: Any) -> Coreset:
+    """A coreset from a file's metadata and arrays; everything is checked."""
     return Coreset(
-        atoms=atoms, weights=weights, feature_names=tuple(names), provenance=provenance, **figures
+        atoms=atoms,
+        weights=weights,
+        feature_names=tuple(meta["feature_names"]),
+        provenance=meta["provenance"],
+        rows=None if rows is None else with_categories(rows, meta["categories"]),
+        row_numbers=numbers,
+        **{name: meta[name] for name in FIGURES},
     )
 
 
 def _write_parquet(coreset: Coreset, file: IO[bytes]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """The columns of `Coreset.to_frame`, then what a reader of them does not need.
 
-    weight = "weight"
-    while weight in coreset.feature_names:
-        weight += "_"
-    columns = [*coreset.atoms.T, coreset.weights]
-    table = pa.table(
-        [pa.array(np.ascontiguousarray(column)) for column in columns],
-        names=[*coreset.feature_names, weight],
-    )
-    meta = json.dumps({**_metadata(coreset), "weight_column": weight})
-    table = table.replace_schema_metadata({KEY: meta.encode()})
-    pq.write_table(table, file, compression="none", use_dictionary=False, write_page_checksum=True)
+    That is the exact share of each row in the mass and, where there are rows, their numbers
+    and their atoms, each a list of numbers.
+    """
+    import pyarrow as pa
+
+    rows, extra = coreset.rows, {"weight": pa.array(coreset.sample_weight)}
+    extra["share"] = pa.array(coreset.weights)
+    if coreset.row_numbers is not None:
+        extra["row_number"] = pa.array(coreset.row_numbers.astype(np.int64))
+    if rows is None:
+        columns = [pa.array(np.ascontiguousarray(column)) for column in coreset.atoms.T]
+        rows = pa.table(columns, names=list(coreset.feature_names))
+    else:
+        extra["atom"] = pa.FixedSizeListArray.from_arrays(
+            pa.array(coreset.atoms.ravel()), coreset.atoms.shape[1]
+        )
+    names = {key: _free(key, rows.column_names) for key in extra}
+    table = rows
+    for key, column in extra.items():
+        table = table.append_column(names[key], column)
+    meta = json.dumps({**_metadata(coreset), "layout": names}).encode()
+    write_plain(table.replace_schema_metadata({**(rows.schema.metadata or {}), KEY: meta}), file)
+
+
+def _free(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _read_parquet(path: Path) -> Coreset:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        meta = (file.schema_arrow.metadata or {}).get(KEY)
-        if meta is None:
-            raise CoresetFileError("it is a Parquet file, but not one written by Coreset.save")
-        fields = json.loads(meta)
-        names = [*fields["feature_names"], fields["weight_column"]]
-        if file.schema_arrow.names != names:
-            raise CoresetFileError(
-                f"its columns are {file.schema_arrow.names}, its metadata says {names}"
-            )
-        odd = [str(kind) for kind in file.schema_arrow.types if kind != pa.float64()]
-        if odd:
-            raise CoresetFileError(f"its columns must be float64 (double), not {odd[0]}")
-        rows = sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
-        if 8 * rows * len(names) > path.stat().st_size:  # before memory is taken for them
-            raise CoresetFileError(f"it says to hold {rows} rows, more than its bytes can")
-        columns = [column.to_numpy() for column in file.read().itercolumns()]
-    return _build(meta, np.column_stack(columns[:-1]), columns[-1])
+    found = dict(pq.read_schema(path).metadata or {})
+    if KEY not in found:
+        raise CoresetFileError("it is a Parquet file, but not one written by Coreset.save")
+    meta = _checked_metadata(found.pop(KEY))
+    raw = path.read_bytes()
+    table = read_plain(raw, len(raw) // 16)  # each row has a weight and a share
+    layout = meta.get("layout") or {"share": meta["weight_column"]}  # format 1 has no layout
+    last = list(layout.values())
+    names = table.column_names
+    shown = names[: len(names) - len(last)]
+    if names != [*shown, *last]:
+        raise CoresetFileError(
+            f"its columns are {names}, its metadata says that they end in {last}"
+        )
+    rows = table.select(shown).replace_schema_metadata(found or None)
+    number, atom, share = layout.get("row_number"), layout.get("atom"), layout["share"]
+    numbers = None if number is None else integers(table[number], number)
+    weights = floats(table[share], share)
+    if atom is not None:
+        atoms = lists_of_floats(table[atom], atom)
+        return _build(meta, atoms, weights, rows, numbers)
+    if shown != meta["feature_names"]:
+        raise CoresetFileError(
+            f"its columns are {shown}, its metadata says {meta['feature_names']}"
+        )
+    atoms = np.column_stack([floats(table[name], name) for name in shown])
+    return _build(meta, atoms, weights, None, numbers)
 
 
 def _write_npz(coreset: Coreset, file: IO[bytes]) -> None:
     meta = np.frombuffer(json.dumps(_metadata(coreset)).encode(), dtype=np.uint8)
-    np.savez(file, atoms=coreset.atoms, weights=coreset.weights, metadata=meta)
+    arrays: dict[str, Any] = {"atoms": coreset.atoms, "weights": coreset.weights, "metadata": meta}
+    if coreset.row_numbers is not None:
+        arrays["row_numbers"] = coreset.row_numbers.astype(np.int64)
+    if coreset.rows is not None:
+        parquet = io.BytesIO()
+        write_plain(coreset.rows, parquet)
+        arrays["rows"] = np.frombuffer(parquet.getvalue(), dtype=np.uint8)
+    np.savez(file, **arrays)
+
+
+NPZ = {
+    **{"atoms": np.float64, "weights": np.float64, "metadata": np.uint8},
+    **{"row_numbers": np.int64, "rows": np.uint8},  # where there are any
+}
 
 
 def _read_npz(path: Path) -> Coreset:
-    expected = {"atoms.npy", "weights.npy", "metadata.npy"}
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        if {entry.filename for entry in entries} != expected or len(entries) != len(expected):
+        names = [entry.filename.removesuffix(".npy") for entry in entries]
+        strangers = set(names) - set(NPZ) or len(set(names)) < len(names)
+        if strangers or not {"atoms", "weights", "metadata"} <= set(names):
             raise CoresetFileError("it is an npz file, but not one written by Coreset.save")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise CoresetFileError("its arrays are compressed, which Coreset.save never does")
-        atoms = _read_npy(archive, "atoms", np.dtype(np.float64))
-        weights = _read_npy(archive, "weights", np.dtype(np.float64))
-        meta = _read_npy(archive, "metadata", np.dtype(np.uint8))
-    return _build(meta.tobytes(), atoms, weights)
+        arrays = {name: _read_npy(archive, name, np.dtype(NPZ[name])) for name in names}
+    rows = read_plain(arrays["rows"], len(arrays["weights"])) if "rows" in arrays else None
+    meta = _checked_metadata(arrays["metadata"].tobytes())
+    return _build(meta, arrays["atoms"], arrays["weights"], rows, arrays.get("row_numbers"))
 
 
 def _read_npy(archive: zipfile.ZipFile, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
