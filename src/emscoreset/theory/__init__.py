@@ -18,7 +18,13 @@ from emscoreset.theory.energy import (
     sinkhorn_loss,
     variational_value,
 )
-from emscoreset.theory.rates import annealed_reg, collapse_reg, gaussian_floor, rate_slope
+from emscoreset.theory.rates import (
+    annealed_reg,
+    collapse_reg,
+    entropic_floor,
+    gaussian_floor,
+    rate_slope,
+)
 from emscoreset.theory.stability import (
     Stability,
     assignment_gradient,
@@ -44,6 +50,7 @@ __all__ = [
     "correction_weights",
     "diameter",
     "distance_to_masses",
+    "entropic_floor",
     "free_energy",
     "gaussian_floor",
     "gibbs",
