@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap
+.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap paper paper-quick
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -48,6 +48,14 @@ bench-transport: $(VENV)/.benched
 
 bench-shap: $(VENV)/.benched
 	$(BIN)/python -m bench.shap $(ARGS)
+
+# The paper's tables and figures -> docs/paper.md; at most an hour, and it can be stopped and
+# started again. A few of them in five minutes: make paper-quick
+paper: $(VENV)/.benched
+	$(BIN)/python -m bench.paper $(ARGS)
+
+paper-quick: $(VENV)/.benched
+	$(BIN)/python -m bench.paper --quick $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
