@@ -142,6 +142,6 @@ def sensitivity(folder: Path, pictures: Path, page: Path) -> Sequence[str]:
 SENSITIVITY = (
     "The transport cost of the plan and the bracket on W2² against reg, as shares of the "
     "variance. Up to about a hundredth of the distance reg changes next to nothing; the "
-    "paper's values, 0.001 to 0.1, all lie there. Far above, atoms merge, and at twice the largest eigenvalue of the "
-    "covariance all of them are the mean."
+    "paper's values, 0.001 to 0.1, all lie there. Far above, atoms merge, and at twice the "
+    "largest eigenvalue of the covariance all of them are the mean."
 )
