@@ -38,7 +38,7 @@ def list_sums(lists: Lists, h: Floats, eps: float, *, hessian: bool = False) -> 
         T /= np.repeat(total, lengths)
         L = L0 - eps * float(lists.mass @ np.log(total))
     aT = T * np.repeat(lists.mass, lengths)
-    N = np.bincount(lists.atom, aT, minlength=lists.k)
+    N: Floats = np.bincount(lists.atom, weights=aT, minlength=lists.k).astype(np.float64)
     H = _products(lists, T, aT) if hessian else None
     return ListSums(N=N, L=L, L0=L0, cost=float(aT @ lists.cost), H=H)
 

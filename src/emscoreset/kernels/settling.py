@@ -8,6 +8,8 @@ stay so, so that the plan is the cheapest for its masses at every moment.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from emscoreset.lists import Flow, Lists
@@ -96,7 +98,7 @@ class Settler:
         excess = self.N - self.w
         amount = min(excess[path[0]], -excess[path[-1]])
         edges = []
-        for j, l in zip(path[:-1], path[1:], strict=True):
+        for j, l in pairwise(path):
             source, to, loss = self._moves(j)
             tied = (self.lists.atom[to] == l) & (loss <= self.edge[j, l] + self.close)
             edges.append((source[tied], to[tied]))

@@ -20,6 +20,7 @@ class Bracket:
     upper: float
     information: float  # KL(plan | a x w) of the plan behind ``upper``, at most
     off: float  # the mass that the pass put on the wrong atoms
+    moved: float  # what moving it costs
     N: Floats  # (k,) the pass's masses
 
     @property
@@ -30,7 +31,9 @@ class Bracket:
     def narrowed(self, new: Bracket) -> Bracket:
         """The better of either bound; the rest of the newer."""
         upper = self if self.upper < new.upper else new
-        return Bracket(max(self.lower, new.lower), upper.upper, upper.information, new.off, new.N)
+        return Bracket(
+            max(self.lower, new.lower), upper.upper, upper.information, new.off, new.moved, new.N
+        )
 
 
 def bracket(
@@ -67,6 +70,7 @@ def bracket(
         upper=upper + slack,
         information=information,
         off=0.5 * float(np.abs(N - w).sum()),
+        moved=moved,
         N=N,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from emscoreset.checks import check_number
+from emscoreset.checks import check_number, is_number
 from emscoreset.ems import Distance
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats
@@ -130,7 +130,7 @@ def _searched(
     exact: bool,
     n_jobs: int | None,
 ) -> TransportResult:
-    if not (isinstance(tol, Real) and 0 < tol < 1):
+    if not is_number(tol) or not 0 < tol < 1:
         raise ValueError(f"tol must be a number between 0 and 1, not {tol!r}")
     atoms, weights = weighted(coreset, "coreset")
     problem = problem_of(source_of(X, sample_weight, n_jobs), atoms, weights, reg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from emscoreset.coreset import Coreset
@@ -26,6 +26,7 @@ def source_of(X: Any, sample_weight: ArrayLike | None, n_jobs: int | None) -> So
         raise ValueError(f"a {type(X).__name__} brings its own weights: leave sample_weight out")
     if isinstance(X, Source):
         return X.fixed()
+    rows: NDArray[np.generic]
     if isinstance(X, (Coreset, tuple)):
         rows, sample_weight = weighted(X, "X")
     else:
@@ -44,8 +45,9 @@ def weighted(points: Any, name: str) -> tuple[Floats, Floats]:
             f"{name} must be a Coreset or a pair (atoms, weights), not {type(points).__name__}"
         )
     atoms = np.asarray(checked_rows(BaseEstimator(), points[0], reset=True), dtype=np.float64)
-    weights = np.ones(len(atoms)) if points[1] is None else points[1]
-    masses, _ = checked_masses(weights, len(atoms), f"the weights of {name}")
+    masses, _ = checked_masses(points[1], len(atoms), f"the weights of {name}")
+    if masses is None:
+        return atoms, np.full(len(atoms), 1.0 / len(atoms))
     return atoms, masses / masses.sum()
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from emscoreset.ems import FLOOR
 from emscoreset.lists import Lists, ListSums
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
@@ -91,25 +92,29 @@ class Search:
             rows = source.sample(m, np.random.default_rng(0))
         self.listing = Listing(_kept(rows, source), problem, np.zeros(k), np.inf)
         self.unit, self.eps, self.h = start(self.listing.lists, problem)
-        self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, problem.w)
+        self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w)
         self.target = problem.w  # the masses that the listed rows are to have
 
     @property
     def converged(self) -> bool:
         """Whether the bracket is as narrow as it was to be."""
-        return self.bounds.gap <= self.tol * self.bounds.upper
+        return self.bounds.gap <= max(self.tol * self.bounds.upper, FLOOR * self.unit)
 
     def run(self, exact: bool) -> Solution:
         """Lists of ever more rows, offsets on them, proofs; the exact finish where it is due."""
         while not self.whole and self.grow(exact):
             pass
-        fine, most = self.tol, 40 if self.problem.reg == 0 and self.whole else MOST_CLIMBED
+        most = 40 if self.problem.reg == 0 and self.whole else MOST_CLIMBED
+        regret, residual = self.tol / 2.0, self.tol / 4.0
         for _ in range(MOST_PROVED):
-            found = self.climb(fine / 2.0, fine / 4.0, most)
-            self.prove(found)
+            found = self.climb(regret, residual, most)
+            new = self.prove()
             if self.converged or (self.whole and not found.reached):
                 break
-            fine /= 3.0
+            if new.moved > 0.5 * new.gap:
+                residual /= 3.0
+            else:
+                regret /= 3.0
         if exact or (self.whole and self.problem.reg == 0 and not self.converged):
             self.settle()
         return Solution(self.h, self.bounds, self.passes, self.list_passes, self.converged)
@@ -145,7 +150,7 @@ class Search:
         self.passes += self.whole
         return True
 
-    def prove(self, found: Climb) -> None:
+    def prove(self) -> Bracket:
         """A pass over the rows; what it finds amiss in the masses the listed rows make good."""
         p = self.problem
         new = bracket(p.source, p.Y, p.w, self.h, self.eps, p.reg, p.rounding)
@@ -154,6 +159,7 @@ class Search:
         if not self.whole:
             target = np.maximum(self.target + p.w - new.N, 0.1 * p.w)
             self.target = target / target.sum()
+        return new
 
     def settle(self) -> None:
         """The exact plan and its prices, at reg = 0, in lists that hold all rows."""
@@ -176,6 +182,7 @@ class Search:
             upper=flow.cost + rounding,
             information=entropy(p.w),
             off=0.0,
+            moved=0.0,
             N=p.w,
         )
 
