@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from emscoreset.checks import check_number
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
+from emscoreset.search.passes import Passes
 from emscoreset.search.seeding import canonical, sample_rows, seed
+from emscoreset.search.select import EFFORTS, drive
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Rows
 from emscoreset.transport import entropic_self_cost
 
-ALGORITHMS = ("auto", "plain")
+ALGORITHMS = ("plain", *EFFORTS)
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,25 @@ def fit(
     seeds = seed(source, settings.n_atoms, init, rng)
     if seeds.rows is not None:
         return _all_rows(source, seeds.start, seeds.rows, settings.reg, callback)
-    found = fit_ems(
-        source,
-        seeds.start,
-        settings.reg,
-        tol=settings.tol,
-        shift_tol=settings.shift_tol,
-        max_iter=settings.max_iter,
-        callback=callback,
-    )
+    found = _descend(source, seeds.start, settings, rng, callback)
     return _outcome(found, found.Y + source.center)
+
+
+def _descend(
+    source: Source,
+    start: State,
+    settings: Settings,
+    rng: np.random.Generator,
+    callback: Callback | None,
+) -> Fit:
+    reg, tol, shift_tol = settings.reg, settings.tol, settings.shift_tol
+    most = settings.max_iter
+    if settings.algorithm == "plain":
+        return fit_ems(
+            source, start, reg, tol=tol, shift_tol=shift_tol, max_iter=most, callback=callback
+        )
+    passes, effort = Passes(source, most, callback), EFFORTS[settings.algorithm]
+    return drive(passes, start, reg, effort, rng, tol=tol, shift_tol=shift_tol)
 
 
 def in_canonical_order(source: Source, k: int) -> Source:
