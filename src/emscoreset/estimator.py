@@ -49,8 +49,9 @@ class EMSCoreset(
     init : {"k-means++", "random"} or array of shape (n_atoms, n_features)
         Where to start.
     algorithm : {"auto", "plain", "best"}, default="auto"
-        "auto" descends on growing samples and then on all rows, with momentum, and moves badly
-        placed atoms; "best" spends about ten times more on where the atoms are. "plain" is
+        "auto" starts with twice the atoms, takes away those that are missed least, and
+        descends with momentum, on growing samples and then on all rows; "best" spends about
+        ten times more on where the atoms are. "plain" is
         Algorithm 1 of the paper from random rows. ``history_`` tells what each pass read.
     tol : float
         Stop where a full pass lowers the objective by less than this share of it.

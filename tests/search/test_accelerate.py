@@ -21,7 +21,7 @@ REGS = [0.0, 0.02, 0.5, 5.0]
 
 
 def descent(source, start, reg, tol=1e-5, max_iter=1000, **how):
-    passes = Passes(source, max_iter, None)
+    passes = Passes(source, len(start.w), max_iter, None)
     return passes, descend(passes, source, passes.step(source, start, reg), tol=tol, **how)
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from emscoreset.ems import State
 from emscoreset.search.passes import Passes
-from emscoreset.search.relocate import cheapest, move, relocate
+from emscoreset.search.relocate import cheapest, move, near_rows, relocate
 from emscoreset.sources.array import ArraySource
-from emscoreset.stats import Rows, Want
+from emscoreset.stats import Want
 
 CENTRES = 100.0 * np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), -1).reshape(16, 2)
 
@@ -21,11 +21,10 @@ def blobs(rng: np.random.Generator) -> np.ndarray:
 
 def moved_from(kernel, start: State, reg: float, X: np.ndarray, a=None, seed: int = 0):
     source = ArraySource(X, a, kernel=kernel)
-    passes = Passes(source, 1000, None)
+    passes = Passes(source, len(start.w), 1000, None)
     first = passes.step(source, State(start.Y - source.center, start.w), reg)
-    probe = Rows(X - source.center, a)
     rng = np.random.default_rng(seed)
-    return passes, relocate(passes, source, first, probe, rng, most_passes=900)
+    return passes, relocate(passes, source, source, first, rng, most_passes=900)
 
 
 @pytest.mark.parametrize("reg", [0.0, 0.5])
@@ -69,17 +68,17 @@ def test_the_cheapest_are_removed_but_no_two_neighbours(kernel):
     source = ArraySource(X, kernel=kernel)
     Y = np.array([[-1.0], [1.0], [47.0], [53.0], [400.0]]) - source.center
     want = Want.MOMENTS | Want.REMOVAL
-    step = Passes(source, 9, None).step(source, State(Y, np.full(5, 0.2)), 0.0, want=want)
+    step = Passes(source, 5, 9, None).step(source, State(Y, np.full(5, 0.2)), 0.0, want=want)
     first, second = cheapest(step, 2)
     assert {first, second} in ({0, 2}, {0, 3}, {1, 2}, {1, 3})
     assert first in (0, 1)
     assert len(cheapest(step, 5)) == 3
 
-    moved = move(step, 1, Rows(X - source.center), kernel, np.random.default_rng(0))
+    moved = move(step, step, 1, near_rows(source), kernel, np.random.default_rng(0))
     stay = np.isclose(moved.Y, Y).all(axis=1)
     assert stay.sum() == 3  # one atom moved, the one it halves stepped aside
     assert not stay[first]
     assert moved.w.sum() == pytest.approx(1.0)
-    plain = Passes(source, 9, None).step(source, State(Y, np.full(5, 0.2)), 0.0)
+    plain = Passes(source, 5, 9, None).step(source, State(Y, np.full(5, 0.2)), 0.0)
     with pytest.raises(ValueError, match=r"Want\.REMOVAL"):
         cheapest(plain, 1)

@@ -34,21 +34,23 @@ def test_better_than_plain_descent_from_the_same_starts(kernel, reg: float):
             )
             assert out.converged
             totals[algorithm] += out.distance.value
-    assert totals["best"] <= totals["auto"] <= totals["plain"]
+    assert totals["best"] <= 1.0005 * totals["auto"]
+    assert totals["auto"] <= 1.0005 * totals["plain"]
 
 
 @pytest.mark.parametrize("algorithm", DRIVEN)
 def test_history_tells_which_passes_read_a_sample_and_which_were_kept(kernel, algorithm: str):
-    out = found(kernel, X, n_atoms=5, reg=0.1, algorithm=algorithm)
+    out = found(kernel, X, n_atoms=5, reg=0.1, algorithm=algorithm, max_iter=90, tol=1e-4)
     read = [record.rows for record in out.history]
     assert read[-1] == N  # the distance is that of all rows
     assert read == sorted(read)
     assert 0.9 * SEED_ROWS < read[0] <= SEED_ROWS
+    assert not out.history[0].kept  # it had more atoms than were asked for
     assert len(out.history) == out.n_iter + 1
     assert out.weights.sum() == pytest.approx(1.0)
     for rows in set(read):
         kept = [r.objective for r in out.history if r.kept and r.rows == rows]
-        assert all(np.diff(kept) <= 1e-6 * kept[0])
+        assert all(np.diff(kept) <= 1e-6 * abs(out.history[0].objective))
 
 
 @pytest.mark.skipif(not native.available(), reason="the C++ kernel was not built")
@@ -97,7 +99,8 @@ def test_a_true_answer_of_the_callback_ends_the_descent(kernel, rows, algorithm:
 
     out = found(kernel, rows, n_atoms=5, reg=0.1, algorithm=algorithm, callback=stop)
     assert [record for record, _ in seen] == list(out.history)
-    assert len(seen) == (5 if len(rows) == N else 4)
+    assert {len(state.w) for _, state in seen} == {5}
+    assert len(seen) == 5  # one more pass, over all rows and at the atoms returned
     assert out.history[-1].rows == len(rows)
     assert not out.converged
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from emscoreset.ems import FLOOR, Callback, Record, State, Step, em_step, record
 from emscoreset.sources.base import Source
 from emscoreset.stats import Want
@@ -15,31 +17,32 @@ from emscoreset.stats import Want
 class Passes:
     """Makes the passes of one fit, over all rows of ``source`` or over samples of it."""
 
-    def __init__(self, source: Source, max_iter: int, callback: Callback | None) -> None:
+    def __init__(self, source: Source, k: int, max_iter: int, callback: Callback | None) -> None:
         self.source = source
         self.history: list[Record] = []
         self.least = FLOOR * source.moments.variance  # an objective below it is rounding
+        self._k = k
         self._allowed = max_iter + 1
         self._callback = callback
-        self._stopped = False
-        self._par = math.inf
+        self._stopped = self._exploring = False
         self._began = time.perf_counter()
 
     def left(self, source: Source) -> int:
         """How many more passes over ``source`` may be made.
 
-        One over all rows is kept for the end of a fit that was on a sample last.
+        One over all rows is kept for the end of a fit that was elsewhere last.
         """
         if self._stopped:
             return 0
-        return self._allowed - len(self.history) - (source is not self.source)
+        reserved = self._exploring or source is not self.source
+        return self._allowed - len(self.history) - reserved
 
     @contextmanager
-    def trial(self, par: float) -> Iterator[None]:
-        """Passes of a try: on record as not kept until their objective is below ``par``."""
-        self._par = par
+    def exploring(self) -> Iterator[None]:
+        """Passes of tries, which are on record as not kept."""
+        before, self._exploring = self._exploring, True
         yield
-        self._par = math.inf
+        self._exploring = before
 
     def step(
         self,
@@ -53,7 +56,17 @@ class Passes:
         """One EM step; on record as not kept where its objective is above ``below``."""
         step = em_step(source, state, reg, want)
         seconds = time.perf_counter() - self._began
-        self.history.append(record(step, seconds, kept=min(below, self._par) >= step.L))
-        if self._callback and self._callback(self.history[-1], State(state.Y, step.new.w)):
+        kept = below >= step.L and not self._exploring
+        self.history.append(record(step, seconds, kept))
+        told = heaviest(State(state.Y, step.new.w), self._k)
+        if self._callback and self._callback(self.history[-1], told):
             self._stopped = True
         return step
+
+
+def heaviest(state: State, k: int) -> State:
+    """The k atoms of the greatest weights, in their order."""
+    if len(state.w) <= k:
+        return state
+    keep = np.sort(np.argsort(-state.w, kind="stable")[:k])
+    return State(state.Y[keep], state.w[keep] / state.w[keep].sum())

@@ -13,14 +13,15 @@ import numpy as np
 
 from emscoreset.ems import State, Step, atom_costs
 from emscoreset.kernels import Kernel
+from emscoreset.kernels.base import float_type
 from emscoreset.search.accelerate import descend
 from emscoreset.search.passes import Passes
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Pass, Rows, Want
 
-SHARE = 0.1  # of the atoms move at first
-STEPS = 15  # of EM after a move, at most
-SETTLED = 1e-3  # or until one lowers the objective by no more than this part of it
+SHARE = 0.25  # of the atoms move at first
+STEPS = 40  # of EM after a move, at most
+SETTLED = 2e-4  # or until one lowers the objective by no more than this part of it
 HALVES = 0.3  # of the way to one of its rows, the halves of an atom step aside
 GAIN = 1e-5  # of the objective is the least a move must lower it by
 TRIES = 3  # of single atoms that may fail
@@ -29,24 +30,26 @@ TRIES = 3  # of single atoms that may fail
 def relocate(
     passes: Passes,
     source: Source,
+    guide: Source,
     best: Step,
-    probe: Rows,
     rng: np.random.Generator,
     *,
     most_passes: int,
 ) -> Step:
-    """Moves from ``best`` that lower the objective; ``probe`` are some rows, near the origin."""
+    """Moves from ``best`` that lower the objective; R and directions come from ``guide``."""
     k, reg = len(best.state.w), best.p.reg
     end = len(passes.history) + most_passes
     m, failed = max(1, round(SHARE * k)), 0
+    probe = near_rows(guide)
     seen: Step | None = None
-    while failed < TRIES and k > 1 and len(passes.history) < end and passes.left(source) > 2:
-        seen = seen or _with_removal(passes, source, best)
-        moved = move(seen, m, probe, source.kernel, rng)
-        with passes.trial(best.L):
+    while failed < TRIES and k > 1 and len(passes.history) < end and passes.left(source) > 3:
+        with passes.exploring():
+            seen = seen or with_removal(passes, guide, best.state, reg)
+            moved = move(best, seen, m, probe, source.kernel, rng)
             start = passes.step(source, moved, reg)
             found = descend(passes, source, start, tol=SETTLED, most=STEPS).step
-        if best.L - GAIN * max(best.L, passes.least) > found.L:
+        gain = best.L - found.L
+        if gain > GAIN * max(best.L, passes.least):
             best, seen, failed = found, None, 0
         elif m > 1:
             m //= 2
@@ -55,19 +58,29 @@ def relocate(
     return best
 
 
-def _with_removal(passes: Passes, source: Source, step: Step) -> Step:
-    """The same step, with R."""
-    want = Want.MOMENTS | Want.REMOVAL
-    return passes.step(source, step.state, step.p.reg, want=want)
+def with_removal(passes: Passes, source: Source, state: State, reg: float) -> Step:
+    """A step whose pass sums R."""
+    return passes.step(source, state, reg, want=Want.MOMENTS | Want.REMOVAL)
 
 
-def move(step: Step, m: int, probe: Rows, kernel: Kernel, rng: np.random.Generator) -> State:
-    """The atoms of ``step`` with m of them moved."""
+def near_rows(source: Source) -> Rows:
+    """All rows of a source that holds few of them, less its center."""
+    blocks = list(source.blocks())
+    X = np.concatenate([rows.X for rows in blocks])
+    kind = float_type(X.dtype)
+    mass = np.concatenate([rows.masses() for rows in blocks])
+    return Rows(np.subtract(X, source.center.astype(kind), dtype=kind), mass)
+
+
+def move(
+    step: Step, seen: Step, m: int, probe: Rows, kernel: Kernel, rng: np.random.Generator
+) -> State:
+    """The atoms of ``step`` with m of them moved, those of which ``seen`` has the least R."""
     Y, w = step.state.Y.copy(), step.new.w.copy()
     p = Pass(Y, np.where(w > 0, 0.0, -np.inf), 0.0, np.zeros(Y.shape[1]))
     found = kernel.assign(probe, p)
     cost = probe.masses() * found.cost
-    out = cheapest(step, m)
+    out = cheapest(seen, m)
     rank = np.argsort(-atom_costs(step.stats, Y), kind="stable")
     into = rank[~np.isin(rank, out)][: len(out)]
     for j, l in zip(out, into, strict=False):
