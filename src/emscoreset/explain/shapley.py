@@ -29,6 +29,7 @@ except ImportError:  # built without a C++ compiler
     _native = None  # type: ignore[assignment]
 
 PAIR_BYTES = 1 << 27  # of pairwise contributions at a time
+WORTH_THREADS = 1 << 21  # rows times nodes: less is done before threads have been counted
 
 
 def contributions(
@@ -42,8 +43,9 @@ def contributions(
             for feature, gain in zip(leaf.path, gains.T, strict=True):
                 out[:, feature, leaf.outputs] += gain[:, None] * leaf.value
         return out
+    threads = _threads(forest, len(X) + len(Y), n_jobs)
     _native.forest_contributions(
-        _arrays(forest), _columns(X), _columns(Y), _vector(w), out, effective_threads(n_jobs)
+        _arrays(forest), _columns(X), _columns(Y), _vector(w), out, threads
     )
     return out
 
@@ -59,7 +61,8 @@ def pairs(forest: Forest, X: Floats, Y: Floats, *, n_jobs: int | None = None) ->
             for feature, gain in zip(leaf.path, leaf.pair_gains(X, Y), strict=True):
                 out[:, :, feature, leaf.outputs] += gain[:, :, None] * leaf.value
         return out
-    _native.forest_pairs(_arrays(forest), _columns(X), _columns(Y), out, effective_threads(n_jobs))
+    threads = _threads(forest, len(X) * len(Y), n_jobs)
+    _native.forest_pairs(_arrays(forest), _columns(X), _columns(Y), out, threads)
     return out
 
 
@@ -77,7 +80,8 @@ def margins(forest: Forest, X: Floats, *, n_jobs: int | None = None) -> Floats:
             reached = np.flatnonzero(leaf.meets(X).all(axis=1))
             out[reached, leaf.outputs] += leaf.value
         return out
-    _native.forest_margins(_arrays(forest), _columns(X), out, effective_threads(n_jobs))
+    threads = _threads(forest, len(X), n_jobs)
+    _native.forest_margins(_arrays(forest), _columns(X), out, threads)
     return out
 
 
@@ -147,6 +151,12 @@ def _leaves(forest: Forest) -> Iterator[_Leaf]:
             else:
                 waiting.append((int(forest.right[node]), (*steps, (node, False))))
                 waiting.append((int(forest.left[node]), (*steps, (node, True))))
+
+
+def _threads(forest: Forest, rows: int, n_jobs: int | None) -> int:
+    if n_jobs is None and rows * len(forest.feature) < WORTH_THREADS:
+        return 1
+    return effective_threads(n_jobs)
 
 
 def _arrays(forest: Forest) -> tuple[object, ...]:
