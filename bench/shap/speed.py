@@ -11,7 +11,6 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-import shap
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -19,6 +18,7 @@ from sklearn.ensemble import (
 )
 from sklearn.model_selection import train_test_split
 
+import shap
 from bench.common import Ledger, alternate, table
 from emscoreset.datasets import load
 from emscoreset.explain import WeightedExplainer
