@@ -11,6 +11,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import shap
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -18,7 +19,6 @@ from sklearn.ensemble import (
 )
 from sklearn.model_selection import train_test_split
 
-import shap
 from bench.common import Ledger, alternate, table
 from emscoreset.datasets import load
 from emscoreset.explain import WeightedExplainer

@@ -202,6 +202,7 @@ def test_a_coreset_gives_its_atoms_or_its_real_rows(data):
     expected = WeightedExplainer(model, (X[:6], w))(X[data.rows]).values
     found = WeightedExplainer(model, coreset(data))(X[data.rows])
     np.testing.assert_array_equal(found.values, expected)
+    assert found.feature_names == ["a", "b", "c"]
 
     frame = pd.DataFrame(X, columns=list("abc"))
     table = pa.Table.from_pandas(frame[["c", "b", "a"]].assign(y=1.0)[:6], preserve_index=False)
@@ -214,6 +215,17 @@ def test_a_coreset_gives_its_atoms_or_its_real_rows(data):
     short = coreset(data, rows=table.select(["b", "c"]), row_numbers=np.arange(6))
     with pytest.raises(ValueError, match=r"lacks columns .*\['a'\]"):
         WeightedExplainer(model, short)
+
+
+def test_boosters_know_their_columns(data):
+    frame = pd.DataFrame(data.X[:, :3], columns=list("abc"))
+    booster = lightgbm.train(
+        {"verbose": -1, "num_threads": 1}, lightgbm.Dataset(frame[["c", "a"]], data.y), 3
+    )
+    said = WeightedExplainer(booster, coreset(data))(frame[["c", "a"]][data.rows])
+    assert said.feature_names == ["c", "a"]
+    total = said.values.sum(axis=1) + said.base_values
+    np.testing.assert_allclose(total, booster.predict(frame[["c", "a"]][data.rows]), atol=1e-9)
 
 
 def test_rows_without_weight_take_no_part(boosted, data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ class Background:
 
     rows: Any
     weights: Floats
+    feature_names: list[str] | None  # None where nobody knows them
 
     @classmethod
     def of(cls, given: Any, model: Any) -> Background:
@@ -36,14 +38,8 @@ class Background:
             raise ValueError(f"the background's rows must be 2-d, at least one, not {rows.shape}")
         weights = _checked_weights(weights, len(rows))
         used = np.flatnonzero(weights > 0)
-        return cls(rows if len(used) == len(rows) else take(rows, used), weights[used])
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """The columns' names where the rows are a frame."""
-        if not _is_frame(self.rows):
-            return None
-        return [str(name) for name in nw.from_native(self.rows, eager_only=True).columns]
+        kept = rows if len(used) == len(rows) else take(rows, used)
+        return cls(kept, weights[used], _names(given, rows, model))
 
 
 def take(rows: Any, numbers: Any) -> Any:
@@ -63,6 +59,16 @@ def values_of(rows: Any) -> Any:
 
 def _is_frame(rows: Any) -> bool:
     return isinstance(nw.from_native(rows, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def _names(given: Any, rows: Any, model: Any) -> list[str] | None:
+    """What the columns are called: by the frame, else the model, else the coreset."""
+    if _is_frame(rows):
+        return [str(name) for name in nw.from_native(rows, eager_only=True).columns]
+    names = model_names(model)
+    if names is None and isinstance(given, Coreset):
+        names = list(given.feature_names if given.rows is None else given.rows.column_names)
+    return names if names is not None and len(names) == rows.shape[1] else None
 
 
 def _checked_weights(weights: Any, k: int) -> Floats:
@@ -111,5 +117,10 @@ def _model_rows(coreset: Coreset, model: Any) -> Any:
 
 def model_names(model: Any) -> list[str] | None:
     """The names of the columns that the model was fitted on, where it was fitted on a frame."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    for attribute in ("feature_names_in_", "feature_names_", "feature_names", "feature_name"):
+        names = getattr(model, attribute, None)
+        if names is not None:
+            names = [str(name) for name in (names() if callable(names) else names)]
+            placeholders = all(re.fullmatch(r"(Column_|f)?\d+", name) for name in names)
+            return None if placeholders else names
+    return None
