@@ -8,13 +8,23 @@ from emscoreset.io import load
 from emscoreset.plain import CoresetFileError
 
 if TYPE_CHECKING:
+    from emscoreset.api import compress
     from emscoreset.estimator import EMSCoreset
+    from emscoreset.scoring import Score, score
 
 __version__ = "0.1.0"
-__all__ = ["Coreset", "CoresetFileError", "EMSCoreset", "__version__", "from_frame", "load"]
+__all__ = [
+    *("Coreset", "CoresetFileError", "EMSCoreset", "Score", "__version__"),
+    *("compress", "from_frame", "load", "score"),
+]
 
 # scikit-learn loads pandas and rich where it finds them: only who asks for it pays.
-_LAZY = {"EMSCoreset": "emscoreset.estimator"}
+_LAZY = {
+    "EMSCoreset": "emscoreset.estimator",
+    "Score": "emscoreset.scoring",
+    "compress": "emscoreset.api",
+    "score": "emscoreset.scoring",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from emscoreset.stats import Floats, Ints
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from emscoreset.profile import Comparison
 
 REAL = (
     "these are real rows: where they describe people, real people; "
@@ -181,6 +182,29 @@ class Coreset:
         from emscoreset.io import save
 
         save(self, path)
+
+    def compare(self) -> list[Comparison]:
+        """Mean, spread and quantiles of each column, or its shares of categories: data, coreset.
+
+        Of a coreset that `compress` made. ``pandas.DataFrame(coreset.compare())`` is a frame.
+        """
+        from emscoreset.profile import compare
+
+        if self.rows is None or "columns" not in self.provenance:
+            raise ValueError("the columns of the data are known to coresets of compress() alone")
+        return compare(self.provenance["columns"], self.rows, self.weights)
+
+    def summary(self) -> str:
+        """What it is, and its columns beside the data's."""
+        from emscoreset.profile import as_text
+
+        return f"{self.in_words()}\n\n{as_text(self.compare())}"
+
+    def in_words(self) -> str:
+        """What it is in a few lines."""
+        what = "rows" if self.row_numbers is not None else "weighted atoms for"
+        joint = "of " if self.row_numbers is not None else ""
+        ...
 
     def __repr__(self) -> str:
         lines = [f"Coreset: {self._size_in_words()}"]
