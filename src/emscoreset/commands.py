@@ -130,7 +130,7 @@ def show(
     """What a coreset is, and its columns beside the data's."""
     with _errors(as_json):
         found = load(coreset)
-        lines = found.compare()
+        lines = found.compare() if "columns" in found.provenance else []
     if as_json:
         _print_json({**found.figures(), "columns": [one._asdict() for one in lines]})
         return
@@ -147,7 +147,8 @@ def show(
             table.add_section()
         last = one.column
         table.add_row(one.column if first else "", one.figure, in_short(one.data), in_short(one.coreset))
-    out.print(table)
+    if lines:
+        out.print(table)
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -19,6 +19,7 @@ from emscoreset.stats import Floats, Ints
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from emscoreset.encode import Encoder
     from emscoreset.profile import Comparison
 
 REAL = (
@@ -56,6 +57,9 @@ class Coreset:
         The atoms as a user sees them: k rows with all columns and types of the data.
     row_numbers : array of int of shape (k,), optional
         Where each atom is a row of the data: which one, counted from 0.
+    encoder : Encoder, optional
+        How the rows of a mixed table became the numbers that the atoms are; it encodes new
+        rows of such a table in the same way.
     """
 
     atoms: Floats
@@ -71,6 +75,7 @@ class Coreset:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     rows: pa.Table | None = None
     row_numbers: Ints | None = None
+    encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
         atoms, weights = _frozen(self.atoms), _frozen(self.weights)
@@ -91,6 +96,7 @@ class Coreset:
             raise ValueError(f"feature_names must be {d} different names, not {list(names)}")
         self._check_figures()
         self._check_rows()
+        self._check_encoder(names)
         made = MappingProxyType(copy.deepcopy(dict(self.provenance)))
         for key, value in (
             *(("atoms", atoms), ("weights", weights)),
@@ -135,6 +141,19 @@ class Coreset:
             raise ValueError("row_numbers must differ: some row is there twice")
         numbers.flags.writeable = False
         object.__setattr__(self, "row_numbers", numbers)
+
+    def _check_encoder(self, names: tuple[str, ...]) -> None:
+        if self.encoder is None:
+            return
+        from emscoreset.encode import Encoder
+
+        if not isinstance(self.encoder, Encoder):
+            raise TypeError(f"encoder must be an Encoder, not {type(self.encoder).__name__}")
+        if names != self.encoder.feature_names:
+            raise ValueError(
+                f"feature_names must be the encoder's, {list(self.encoder.feature_names)}, "
+                f"not {list(names)}"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew: checked, and as immutable as this."""
@@ -201,10 +220,43 @@ class Coreset:
         return f"{self.in_words()}\n\n{as_text(self.compare())}"
 
     def in_words(self) -> str:
-        """What it is in a few lines."""
-        what = "rows" if self.row_numbers is not None else "weighted atoms for"
-        joint = "of " if self.row_numbers is not None else ""
-        ...
+        """What it is, in a few lines."""
+        real = self.row_numbers is not None
+        size = f"{len(self):,} {'of' if real else 'weighted atoms for'} {self.n:,} rows"
+        lines = [f"{size}; {self._lost_in_words()}"]
+        if strata := self.provenance.get("strata"):
+            shown = [
+                f"{one['label']}: {100 * one['share']:.4g} % in {one['n_atoms']:,}"
+                for one in strata[:10]
+            ]
+            lines.append(
+                f"masses of the classes are exact: {', '.join(shown)}"
+                f"{', ...' if len(strata) > 10 else ''}"
+            )
+        lines += self.provenance.get("messages", ())
+        if self.rows is not None and real:
+            lines.append(REAL)
+        return "\n".join(lines)
+
+    def _lost_in_words(self) -> str:
+        what = "variance" if self.encoder is None else "encoded variance"
+        if np.isnan(self.upper) or np.isnan(self.variance):
+            return "what they keep of the data is not known"
+        if not self.variance > 0:
+            return "the rows are equal, nothing is lost"
+        low, high = (f"{100 * (1 - b / self.variance):.4g}" for b in (self.upper, self.lower))
+        if low == high:
+            return f"{low} % of the {what} kept (exact)"
+        if self.reg == 0 and self.provenance.get("strata"):
+            return f"{low} % of the {what} kept with the classes apart (exact)"
+        return f"between {low} % and {high} % of the {what} kept"
+
+    def figures(self) -> dict[str, Any]:
+        """Sizes, distances and how it was made, as JSON holds them."""
+        names = ("n", "mass", "reg", "distance", "lower", "upper", "variance", "kept")
+        out = {"n_rows": len(self), **{name: getattr(self, name) for name in names}}
+        made = {name: one for name, one in self.provenance.items() if name != "columns"}
+        return {**out, "provenance": made}
 
     def __repr__(self) -> str:
         lines = [f"Coreset: {self._size_in_words()}"]
