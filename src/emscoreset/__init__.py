@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    *("Coreset", "CoresetFileError", "EMSCoreset", "Score", "__version__"),
-    *("compress", "from_frame", "load", "score"),
+    "Coreset",
+    "CoresetFileError",
+    "EMSCoreset",
+    "Score",
+    "__version__",
+    "compress",
+    "from_frame",
+    "load",
+    "score",
 ]
 
 # scikit-learn loads pandas and rich where it finds them: only who asks for it pays.

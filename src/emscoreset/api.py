@@ -98,7 +98,7 @@ def compress(
         raise ValueError(f'rows must be "real" or "atoms", not {rows!r}')
     seed = drawn_seed(random_state)
     table = read_table(data).table
-    mass = row_masses(table, weight)
+    mass, classes = row_masses(table, weight), _classes(table, stratify)
     apart = [name for name in (weight, stratify) if isinstance(name, str)]
     fitted = Encoder.fit(
         table,
@@ -110,31 +110,33 @@ def compress(
         sample_weight=mass,
         n_jobs=n_jobs,
     )
-    problem = Problem(table, mass, _classes(table, stratify), fitted.encoder, fitted.keep)
+    problem = Problem(table, mass, classes, fitted.encoder).only(fitted.keep)
     parts, joined, source = _fit(problem, settings, rows == "real", seed, n_jobs)
     for note in (*fitted.messages, *_notes(parts, settings, seed)):
         warnings.warn(note, stacklevel=2)
-    given = {"n_atoms": n_atoms, "reg": reg, "rows": rows, "columns": columns, "exclude": exclude}
-    given |= {"weight": weight, "stratify": stratify, "missing": missing, "scale": scale}
-    given |= {"importance": importance, "algorithm": algorithm}
+    given: dict[str, Any] = {"n_atoms": n_atoms, "reg": reg, "rows": rows, "columns": columns}
+    given |= {"exclude": exclude, "weight": weight, "stratify": stratify, "missing": missing}
+    given |= {"scale": scale, "importance": importance, "algorithm": algorithm}
     made: dict[str, Any] = {
         "made_by": "compress",
         "version": version("emscoreset"),
         "seed": seed,
         "parameters": in_words(given),
         "messages": list(fitted.messages),
-        "columns": profile(problem.told(columns, [*(exclude or ()), *apart]), problem.masses),
+        "columns": profile(problem.told(columns, [*(exclude or ()), *apart]), problem.mass),
     }
     if stratify is not None:
         made["strata"] = told(parts)
     coreset = joined.outcome.coreset(
         source, settings, feature_names=fitted.encoder.feature_names, provenance=made
     )
-    numbers = problem.numbers(joined)
+    numbers = joined.numbers
+    if numbers is not None and fitted.keep is not None:
+        numbers = np.flatnonzero(fitted.keep)[numbers]
     return replace(
         coreset,
         n=table.num_rows,
-        rows=_shown(problem, joined, numbers),
+        rows=_shown(problem, joined),
         row_numbers=numbers,
         encoder=fitted.encoder,
     )
@@ -153,50 +155,40 @@ class Classes:
 
 @dataclass(frozen=True)
 class Problem:
-    """A table, and what each of its rows is taken for."""
+    """The rows of a table, and what they are taken for."""
 
     table: pa.Table
     mass: Floats | None
     classes: Classes | None
     encoder: Encoder
-    keep: NDArray[np.bool_] | None  # the rows that take part, where not all do
 
-    @property
-    def used(self) -> pa.Table:
-        """The rows that take part."""
-        return self.table if self.keep is None else self.table.filter(pa.array(self.keep))
-
-    @property
-    def masses(self) -> Floats | None:
-        """Their masses."""
-        return self.mass if self.mass is None or self.keep is None else self.mass[self.keep]
+    def only(self, keep: NDArray[np.bool_] | None) -> Problem:
+        """Some of the rows; all of them for None."""
+        if keep is None:
+            return self
+        mass = None if self.mass is None else self.mass[keep]
+        classes = self.classes and replace(self.classes, codes=self.classes.codes[keep])
+        return Problem(self.table.filter(pa.array(keep)), mass, classes, self.encoder)
 
     def told(self, columns: Sequence[str] | None, exclude: Sequence[str]) -> pa.Table:
-        """The rows' columns but for the index, and for those that tell nothing."""
+        """The columns but for the index, and for those in which nothing was found."""
         looked_at = set(columns or self.table.column_names) - set(exclude)
         silent = looked_at - {column.name for column in self.encoder.columns}
-        return self.used.drop_columns([*silent, *(set(index_columns(self.table)) - silent)])
-
-    def numbers(self, joined: Joined) -> Ints | None:
-        """The atoms' numbers among all rows of the table."""
-        if joined.numbers is None or self.keep is None:
-            return joined.numbers
-        return np.flatnonzero(self.keep)[joined.numbers]
+        return self.table.drop_columns(sorted(silent | set(index_columns(self.table))))
 
 
 def _fit(
     problem: Problem, settings: Settings, real: bool, seed: int, n_jobs: int | None
 ) -> tuple[list[Part], Joined, ArraySource]:
     """The fit to the encoded rows, class by class where there are classes."""
-    X = problem.encoder.transform(problem.used, n_jobs=n_jobs)
-    source = ArraySource(X, problem.masses, kernel=get_kernel("auto", n_jobs))
+    X = problem.encoder.transform(problem.table, n_jobs=n_jobs)
+    source = ArraySource(X, problem.mass, kernel=get_kernel("auto", n_jobs))
     rng = np.random.default_rng(seed)
     ending = real_rows if real else _valid_values(problem.encoder)
     if problem.classes is None:
         parts = [fit_whole(source, settings, rng, ending)]
     else:
-        codes = problem.classes.codes if problem.keep is None else problem.classes.codes[problem.keep]
-        classes = strata(problem.classes.labels, codes, problem.masses)
+        classes = strata(problem.classes.labels, problem.classes.codes, problem.mass)
         parts = fit_strata(source, classes, settings, rng, ending)
     return parts, join(source, parts, settings.reg), source
 
@@ -213,16 +205,14 @@ def _valid_values(encoder: Encoder) -> Place:
     return ending
 
 
-def _shown(problem: Problem, joined: Joined, numbers: Ints | None) -> pa.Table:
+def _shown(problem: Problem, joined: Joined) -> pa.Table:
     """The atoms as rows with all columns, and their class."""
-    classes = problem.classes
-    if numbers is None:
+    if joined.numbers is None:
         shown = problem.encoder.decode(joined.outcome.atoms)
     else:
-        shown = problem.table.take(pa.array(numbers))
-        if classes is None or classes.own:
-            return shown
-    if classes is None:
+        shown = problem.table.take(pa.array(joined.numbers))
+    classes = problem.classes
+    if classes is None or (classes.own and joined.numbers is not None):
         return shown
     name = classes.name
     while name in shown.column_names:
@@ -251,7 +241,9 @@ def row_masses(table: pa.Table, weight: str | ArrayLike | None) -> Floats | None
     if isinstance(weight, str):
         column = named_column(table, weight, "weight")
         kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        if not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        ):
             raise ValueError(f"weight={weight!r} must be a column of numbers, not {kind}")
         values = column.cast(pa.float64(), safe=False).to_numpy()  # gaps are NaN
     try:
@@ -265,7 +257,9 @@ def row_masses(table: pa.Table, weight: str | ArrayLike | None) -> Floats | None
 def named_column(table: pa.Table, name: str, argument: str) -> pa.ChunkedArray:
     """A column, or an error that says which there are."""
     if name not in table.column_names:
-        raise ValueError(f"{argument}={name!r} is no column of the data; it has {table.column_names}")
+        raise ValueError(
+            f"{argument}={name!r} is no column of the data; it has {table.column_names}"
+        )
     return table[name]
 
 

@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from emscoreset.coreset import Coreset
 from emscoreset.io import check_target, load
 
 app = typer.Typer(
@@ -24,7 +23,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Shrink a table to a few weighted rows, and know exactly how much was lost.",
 )
-out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
+out, err = (
+    Console(highlight=False, soft_wrap=True),
+    Console(stderr=True, highlight=False, soft_wrap=True),
+)
 
 
 class Rows(StrEnum):
@@ -60,7 +62,7 @@ def fit(
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="A Parquet, CSV or Feather file.")],
     n_atoms: Annotated[int, typer.Option("-k", "--n-atoms", help="How many rows to keep.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="OUT.parquet or OUT.npz.")],
-    reg: Annotated[float, typer.Option(help="The temperature; 0 for the exact variance kept.")] = 0.0,
+    reg: Annotated[float, typer.Option(help="The temperature; 0: hard assignment.")] = 0.0,
     rows: Annotated[
         Rows, typer.Option(help="Real rows, or averages as valid values that nobody has.")
     ] = Rows.real,
@@ -74,7 +76,7 @@ def fit(
     ] = None,
     missing: Annotated[Missing, typer.Option(help="What to do with gaps.")] = Missing.error,
     scale: Annotated[Scale, typer.Option(help="How numbers are scaled.")] = Scale.standard,
-    seed: Annotated[int | None, typer.Option(help="A whole number that repeats the result.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed, the same result.")] = None,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -83,7 +85,7 @@ def fit(
         from emscoreset.api import compress
 
         check_target(output, data)
-        with err.status(f"reading {data.name} ..."):
+        with Console(stderr=True).status(f"reading {data.name} ..."):
             coreset = compress(
                 data,
                 n_atoms,
@@ -101,7 +103,7 @@ def fit(
     if as_json:
         _print_json({**coreset.figures(), "output": str(output)})
     elif not quiet:
-        out.print(coreset.in_words(), f"saved as {output}", sep="\n")
+        typer.echo(f"{coreset.in_words()}\nsaved as {output}")
 
 
 @app.command()
@@ -119,7 +121,7 @@ def score(
     if as_json:
         _print_json({**asdict(found), "kept": found.kept})
     else:
-        out.print(str(found))
+        typer.echo(str(found))
 
 
 @app.command()
@@ -136,7 +138,7 @@ def show(
         return
     from emscoreset.profile import in_short
 
-    out.print(found.in_words())
+    typer.echo(found.in_words())
     table = Table("column", "figure")
     for name in ("data", "coreset"):
         table.add_column(name, justify="right")
@@ -146,9 +148,11 @@ def show(
         if first and last is not None:
             table.add_section()
         last = one.column
-        table.add_row(one.column if first else "", one.figure, in_short(one.data), in_short(one.coreset))
+        table.add_row(
+            one.column if first else "", one.figure, in_short(one.data), in_short(one.coreset)
+        )
     if lines:
-        out.print(table)
+        Console().print(table)
 
 
 def _names(text: str | None) -> list[str] | None:
