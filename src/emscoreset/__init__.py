@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from emscoreset.api import compress
     from emscoreset.estimator import EMSCoreset
     from emscoreset.scoring import Score, score
+    from emscoreset.transport import (
+        TransportResult,
+        sinkhorn_distance,
+        sinkhorn_divergence,
+        wasserstein_distance,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -18,11 +24,15 @@ __all__ = [
     "CoresetFileError",
     "EMSCoreset",
     "Score",
+    "TransportResult",
     "__version__",
     "compress",
     "from_frame",
     "load",
     "score",
+    "sinkhorn_distance",
+    "sinkhorn_divergence",
+    "wasserstein_distance",
 ]
 
 # scikit-learn loads pandas and rich where it finds them: only who asks for it pays.
@@ -31,6 +41,10 @@ _LAZY = {
     "Score": "emscoreset.scoring",
     "compress": "emscoreset.api",
     "score": "emscoreset.scoring",
+    "TransportResult": "emscoreset.transport",
+    "sinkhorn_distance": "emscoreset.transport",
+    "sinkhorn_divergence": "emscoreset.transport",
+    "wasserstein_distance": "emscoreset.transport",
 }
 
 
