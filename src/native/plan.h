@@ -51,8 +51,12 @@ struct Scratch {
   T* top;        // (kBlock) greatest score of the row
   T* runner_up;  // (kBlock)
   T* total;      // (kBlock) sum of exp((score - top) / reg)
+  T* square;     // (kBlock) |x - center|^2
+  double* mass;  // (kBlock) 0 behind the last row
   int32_t* label;  // (kBlock)
-  int32_t* list;   // (k) the atoms a row has weight on,
+  const char* ahead;    // the rows of the next block, which the first product prefetches:
+  int64_t ahead_lines;  // so many cache lines with each tile
+  int32_t* list;   // (k + 2 lanes) the atoms a row has weight on,
   T* weight;       // (k + 2 lanes) and the weights
 };
 

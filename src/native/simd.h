@@ -173,5 +173,58 @@ EMS_INLINE IVec<T> lane_numbers() {
   return v;
 }
 
+// The m < W values at p, then zeros; nothing behind them is read.
+template <class T>
+EMS_INLINE Vec<T> load_part(const void* p, int64_t m) {
+#if defined(__AVX512F__)
+  const unsigned mask = (1u << m) - 1;
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+  if constexpr (sizeof(T) == 8) return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+#elif defined(__AVX2__)
+  const __m256i mask = (__m256i)(lane_numbers<T>() < static_cast<typename Simd<T>::Int>(m));
+  if constexpr (sizeof(T) == 4) return _mm256_maskload_ps(static_cast<const float*>(p), mask);
+  if constexpr (sizeof(T) == 8) return _mm256_maskload_pd(static_cast<const double*>(p), mask);
+#else
+  T values[Simd<T>::W] = {};
+  __builtin_memcpy(values, p, static_cast<size_t>(m) * sizeof(T));
+  return load(values);
+#endif
+}
+
+// Writes the lanes where the mask is set side by side, and their numbers counted from `first`;
+// returns how many. Behind them up to a vector's length is overwritten.
+template <class T>
+EMS_INLINE int compress(Vec<T> v, IVec<T> mask, int32_t first, T* values, int32_t* numbers) {
+  unsigned bits = bits_of(mask);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    const IVec<T> lanes = lane_numbers<T>() + first;
+    store<T>(values, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), v));
+    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), (__m512i)lanes));
+  } else {
+    const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)(lane_numbers<T>() + first));
+    store<T>(values, _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers),
+                        _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), lanes));
+  }
+  return __builtin_popcount(bits);
+#else
+  int n = 0;
+  for (; bits; bits &= bits - 1, ++n) {
+    const int lane = __builtin_ctz(bits);
+    values[n] = v[lane];
+    numbers[n] = first + lane;
+  }
+  return n;
+#endif
+}
+
+// As many T as a vector holds doubles, as doubles.
+template <class T>
+EMS_INLINE Vec<double> load_doubles(const T* p) {
+  typedef T Part __attribute__((vector_size(Simd<double>::W * sizeof(T))));
+  return __builtin_convertvector(load_as<Part>(p), Vec<double>);
+}
+
 }  // namespace EMS_LEVEL
 }  // namespace ems
