@@ -85,11 +85,12 @@ Workspace<T>::Workspace(const Ops<T>& ops, const Plan<T>& p, bool tile)
       total_(kBlock),
       square_(kBlock),
       mass_(kBlock),
-      weight_(p.k + 2 * ops.lanes),
+      weight_(kListed + p.k + 2 * ops.lanes),
       label_(kBlock),
-      list_((p.nvec + 1) * ops.lanes) {
+      list_(kListed + p.k + 2 * ops.lanes),
+      owner_(kListed + p.k + 2 * ops.lanes) {
   scratch = {x_.get(),   tile_.get(),      best_.get(),  second_.get(), where_.get(), top_.get(),
-             runner_up_.get(), total_.get(), square_.get(), mass_.get(), label_.get(), nullptr, 0, list_.get(), weight_.get()};
+             runner_up_.get(), total_.get(), square_.get(), mass_.get(), label_.get(), nullptr, 0, list_.get(), owner_.get(), weight_.get()};
   std::fill(total_.get(), total_.get() + kBlock, T(1));
 }
 

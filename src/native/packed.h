@@ -56,7 +56,7 @@ class Workspace {
   Array<T> x_, tile_, best_, second_, where_, top_, runner_up_, total_, square_;
   Array<double> mass_;
   Array<T> weight_;
-  Array<int32_t> label_, list_;
+  Array<int32_t> label_, list_, owner_;
 };
 
 }  // namespace ems

@@ -18,8 +18,8 @@ EMS_INLINE int padded(int n) { return (n + kTall - 1) / kTall * kTall; }
 template <class T>
 static bool dense_is_cheaper(const Plan<T>& p, int64_t weights, int n) {
   const double vectors = double(p.lds) / Simd<T>::W;
-  const double dense = p.nvec * (3.7 + 0.5 * double(p.cols)) - 12;
-  return double(weights) * (12 + 2 * vectors) > dense * n;
+  const double dense = p.nvec * (0.6 + 0.5 * double(p.cols));
+  return double(weights) * (18 + 2 * vectors) > dense * n;
 }
 
 template <class T>
@@ -122,18 +122,19 @@ static double exact_cost(const Plan<T>& p, const RowsView& rows, int64_t i, int6
   return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-// Decides a row in double, over all atoms. OUT label and gap.
+// Decides row i, the r-th of its block, in double, among the atoms whose scores reach `least`,
+// of which there are two at least; they are listed in order. OUT label and gap.
 template <class T>
-static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int64_t* label,
-                       double* gap) {
+static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int r, T least,
+                       const Scratch<T>& s, int64_t* label, double* gap) {
+  const int m = list_atoms(p, r, least, s.top[r], 0, s);
   double best = -__builtin_inf(), second = -__builtin_inf();
-  *label = 0;
-  for (int64_t j = 0; j < p.k; ++j) {
-    const double score = p.offset[j] - exact_cost(p, rows, i, j);
+  for (int l = 0; l < m; ++l) {
+    const double score = p.offset[s.list[l]] - exact_cost(p, rows, i, s.list[l]);
     if (score > best) {
       second = best;
       best = score;
-      *label = j;
+      *label = s.list[l];
     } else if (score > second) {
       second = score;
     }
@@ -157,7 +158,9 @@ static void assign(const Plan<T>& p, const RowsView& rows, int64_t first, int64_
       labels[i + r] = s.label[r];
       gap[i + r] = next <= Simd<T>::absent ? __builtin_inf() : top - next;
       const double size = double(s.square[r]) + __builtin_fabs(top);
-      if (gap[i + r] < rounding * size) decide_row(p, rows, i + r, &labels[i + r], &gap[i + r]);
+      const double doubt = rounding * size;
+      if (gap[i + r] < doubt)
+        decide_row(p, rows, i + r, r, T(top - 2 * doubt), s, &labels[i + r], &gap[i + r]);
       cost[i + r] = exact_cost(p, rows, i + r, labels[i + r]);
     }
   }

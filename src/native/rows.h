@@ -67,7 +67,7 @@ static void pack_block(const Plan<T>& p, const RowsView& rows, int64_t first, in
 template <class T>
 EMS_INLINE int32_t best_atom(IVec<T> where, Vec<T> best, T top) {
   constexpr int W = Simd<T>::W;
-  unsigned bits = bits_of(best == top);
+  unsigned bits = bits_reaching(best, splat(top));
   int32_t label = INT32_MAX;
   do {
     const int lane = __builtin_ctz(bits);
@@ -100,12 +100,13 @@ template <class T, int NV>
 EMS_INLINE void soften_panel(const Plan<T>& p, int v0, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
   T* tile = s.tile + int64_t(v0) * W * kBlock;
+  const Vec<T> scale = splat(p.scale);
   for (int r = 0; r < rows; ++r, tile += NV * W) {
     Vec<T> total = load(s.best + r * W);
     const T top = s.top[r];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
-      const Vec<T> e = exp2v((load(tile + v * W) - top) * p.scale);
+      const Vec<T> e = exp2v((load(tile + v * W) - top) * scale);
       store(tile + v * W, e);
       total += e;
     }
@@ -128,17 +129,20 @@ static void soften_block(const Plan<T>& p, int rows, Scratch<T>& s) {
   for (int r = 0; r < rows; ++r) s.total[r] = sum<T>(load(s.best + r * W));
 }
 
-// Atoms of a row whose scores reach `least`. OUT list; their scores in weight.
+// Appends a row's atoms whose scores reach `least` to the list of m, its scores less `top`.
+// Returns the new length.
 template <class T>
-EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, Scratch<T>& s) {
+EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, T top, int m, const Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
-  int m = 0;
+  T* const weight = s.weight;
+  int32_t *const list = s.list, *const owner = s.owner;
   for (int panel = 0; panel < p.npanel; ++panel) {
     const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
     const T* t = s.tile + (int64_t(v0) * kBlock + r * nv) * W;
     for (int v = 0; v < nv; ++v) {
       const Vec<T> scores = load(t + v * W);
-      m += compress<T>(scores, scores >= least, (v0 + v) * W, s.weight + m, s.list + m);
+      const unsigned bits = bits_reaching(scores, splat(least));
+      m += append_lanes<T>(scores - top, bits, (v0 + v) * W, r, weight + m, list + m, owner + m);
     }
   }
   return m;
@@ -147,15 +151,22 @@ EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, Scratch<T>& s) {
 template <class T>
 EMS_INLINE bool one_hot(const Scratch<T>& s, int r, T least) {
   constexpr int W = Simd<T>::W;
-  const unsigned lanes = bits_of(load(s.best + r * W) >= least);
-  return (lanes & (lanes - 1)) == 0 && bits_of(load(s.second + r * W) >= least) == 0;
+  const unsigned lanes = bits_reaching(load(s.best + r * W), splat(least));
+  return (lanes & (lanes - 1)) == 0 && bits_reaching(load(s.second + r * W), splat(least)) == 0;
 }
 
 // Non-zero weights of the block's rows: what the choice between the layouts rests on.
 template <class T>
-static int64_t count_weights(const Plan<T>& p, int rows, Scratch<T>& s) {
+static int64_t count_weights(const Plan<T>& p, int rows, const Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
   int64_t count = 0;
-  for (int r = 0; r < rows; ++r) count += list_atoms(p, r, s.top[r] - T(p.cut), s);
+  for (int panel = 0; panel < p.npanel; ++panel) {
+    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+    const T* t = s.tile + int64_t(v0) * kBlock * W;
+    for (int i = 0; i < rows * nv; ++i)
+      count += __builtin_popcount(
+          bits_reaching(load(t + i * W), splat(s.top[i / nv] - T(p.cut))));
+  }
   return count;
 }
 
@@ -177,30 +188,42 @@ static void add_hard(const Plan<T>& p, int n, const Scratch<T>& s, T* sums) {
     add_row(p, s.x + r * p.ldx, T(s.mass[r]), sums + s.label[r] * p.lds);
 }
 
-// Adds the rows whose weights are few to the sparse sums. OUT total.
+// Turns the m listed scores into weights and adds their rows to the atoms' sums. The list is
+// worked off in long loops, whatever the number of atoms a row has. OUT total of rows r0..r1.
+template <class T>
+static void settle(const Plan<T>& p, int r0, int r1, int m, Scratch<T>& s, T* sums) {
+  constexpr int W = Simd<T>::W;
+  const Vec<T> scale = splat(p.scale);
+  store(s.weight + m, splat(Simd<T>::lowest));
+  for (int i = 0; i < m; i += W) store(s.weight + i, exp2v(load(s.weight + i) * scale));
+  for (int r = r0; r < r1; ++r) s.total[r] = T(0);
+  for (int i = 0; i < m; ++i) s.total[s.owner[i]] += s.weight[i];
+  for (int i = 0; i < m; ++i) {
+    const int r = s.owner[i];
+    add_row(p, s.x + r * p.ldx, T(s.mass[r]) * s.weight[i] / s.total[r], sums + s.list[i] * p.lds);
+  }
+}
+
+// Adds the rows, whose weights are few, to the sparse sums. OUT total.
 template <class T>
 static void add_sparse(const Plan<T>& p, int n, Scratch<T>& s, T* sums) {
-  constexpr int W = Simd<T>::W;
+  int m = 0, r0 = 0;
   for (int r = 0; r < n; ++r) {
-    const T a = T(s.mass[r]), least = s.top[r] - T(p.cut);
-    const T* x = s.x + r * p.ldx;
-    s.total[r] = T(1);
+    const T least = s.top[r] - T(p.cut);
     if (one_hot(s, r, least)) {
-      add_row(p, x, a, sums + s.label[r] * p.lds);
-      continue;
+      s.list[m] = s.label[r];
+      s.owner[m] = r;
+      s.weight[m++] = T(0);
+    } else {
+      m = list_atoms(p, r, least, s.top[r], m, s);
     }
-    const int m = list_atoms(p, r, least, s);
-    store(s.weight + m, splat(Simd<T>::lowest));
-    Vec<T> total{};
-    for (int i = 0; i < m; i += W) {
-      const Vec<T> e = exp2v((load(s.weight + i) - s.top[r]) * p.scale);
-      store(s.weight + i, e);
-      total += e;
+    if (m > kListed) {
+      settle(p, r0, r + 1, m, s, sums);
+      m = 0;
+      r0 = r + 1;
     }
-    s.total[r] = sum<T>(total);
-    const T f = a / s.total[r];
-    for (int i = 0; i < m; ++i) add_row(p, x, f * s.weight[i], sums + s.list[i] * p.lds);
   }
+  settle(p, r0, n, m, s, sums);
 }
 
 }  // namespace EMS_LEVEL

@@ -136,29 +136,31 @@ EMS_INLINE T sum(Vec<T> v) {
   return fold<Sum, T>(v);
 }
 
-// One bit a lane, set where the comparison a > b (a >= b) holds.
-EMS_INLINE unsigned bits_of(IVec<float> mask) {
+// One bit a lane, set where a >= b.
+EMS_INLINE unsigned bits_reaching(Vec<float> a, Vec<float> b) {
 #if defined(__AVX512F__)
-  return _mm512_movepi32_mask((__m512i)mask);
+  return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
 #elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+  return static_cast<unsigned>(_mm256_movemask_ps((__m256)(a >= b)));
 #elif defined(__x86_64__)
-  return static_cast<unsigned>(_mm_movemask_ps((__m128)mask));
+  return static_cast<unsigned>(_mm_movemask_ps((__m128)(a >= b)));
 #else
+  const IVec<float> mask = a >= b;
   unsigned bits = 0;
   for (int l = 0; l < Simd<float>::W; ++l) bits |= (mask[l] & 1u) << l;
   return bits;
 #endif
 }
 
-EMS_INLINE unsigned bits_of(IVec<double> mask) {
+EMS_INLINE unsigned bits_reaching(Vec<double> a, Vec<double> b) {
 #if defined(__AVX512F__)
-  return _mm512_movepi64_mask((__m512i)mask);
+  return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ);
 #elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
+  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a >= b)));
 #elif defined(__x86_64__)
-  return static_cast<unsigned>(_mm_movemask_pd((__m128d)mask));
+  return static_cast<unsigned>(_mm_movemask_pd((__m128d)(a >= b)));
 #else
+  const IVec<double> mask = a >= b;
   unsigned bits = 0;
   for (int l = 0; l < Simd<double>::W; ++l) bits |= (mask[l] & 1u) << l;
   return bits;
@@ -191,21 +193,25 @@ EMS_INLINE Vec<T> load_part(const void* p, int64_t m) {
 #endif
 }
 
-// Writes the lanes where the mask is set side by side, and their numbers counted from `first`;
-// returns how many. Behind them up to a vector's length is overwritten.
+// Appends the lanes of v whose bits are set to `values`, their numbers counted from `first` to
+// `numbers`, and `mark` as often to `marks`; returns how many. Behind them as much as a vector
+// holds is overwritten.
 template <class T>
-EMS_INLINE int compress(Vec<T> v, IVec<T> mask, int32_t first, T* values, int32_t* numbers) {
-  unsigned bits = bits_of(mask);
+EMS_INLINE int append_lanes(Vec<T> v, unsigned bits, int32_t first, int32_t mark, T* values,
+                            int32_t* numbers, int32_t* marks) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    const IVec<T> lanes = lane_numbers<T>() + first;
-    store<T>(values, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), v));
-    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), (__m512i)lanes));
+    const __mmask16 m = static_cast<__mmask16>(bits);
+    const __m512i lanes = (__m512i)(lane_numbers<T>() + first);
+    store<T>(values, _mm512_maskz_compress_ps(m, v));
+    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, lanes));
+    _mm512_storeu_si512(marks, _mm512_set1_epi32(mark));
   } else {
+    const __mmask8 m = static_cast<__mmask8>(bits);
     const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)(lane_numbers<T>() + first));
-    store<T>(values, _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), v));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers),
-                        _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), lanes));
+    store<T>(values, _mm512_maskz_compress_pd(m, v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), _mm256_maskz_compress_epi32(m, lanes));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(marks), _mm256_set1_epi32(mark));
   }
   return __builtin_popcount(bits);
 #else
@@ -214,6 +220,7 @@ EMS_INLINE int compress(Vec<T> v, IVec<T> mask, int32_t first, T* values, int32_
     const int lane = __builtin_ctz(bits);
     values[n] = v[lane];
     numbers[n] = first + lane;
+    marks[n] = mark;
   }
   return n;
 #endif
