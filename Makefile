@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean sanitize arm bench-pass bench-fit bench-transport bench-shap
+.PHONY: demo test lint clean sanitize arm bench-pass bench-fit bench-transport bench-shap theory-figures
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -49,11 +49,10 @@ bench-transport: $(VENV)/.benched
 bench-shap: $(VENV)/.benched
 	$(BIN)/python -m bench.shap $(ARGS)
 
-# The kernel under sanitizers: as a program of its own and beneath its Python tests. Needs GCC.
-sanitize: sanitize-address,undefined sanitize-thread
-
-sanitize-%: $(VENV)/.tested
-	bash .ci/sanitize $(BIN)/python $*
+# The kernel's check, compiled with GCC's sanitizers.
+sanitize:
+	bash .ci/sanitize address,undefined
+	bash .ci/sanitize thread
 
 # The kernel for 64-bit ARM, its check run in an emulator. On Debian: apt install
 # g++-aarch64-linux-gnu qemu-user-static
@@ -63,6 +62,10 @@ arm:
 	  -DCMAKE_CXX_COMPILER=$(ARM) -DCMAKE_CXX_FLAGS=-Werror -DCMAKE_EXE_LINKER_FLAGS=-static
 	cmake --build build/arm
 	qemu-aarch64-static build/arm/check
+
+# The pictures of docs/theory.md.
+theory-figures: $(VENV)/.tested
+	$(BIN)/python -m bench.theory
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

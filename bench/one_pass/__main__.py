@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from bench.common import PAGES, ROOT, Ledger, machine, write_page
-from bench.one_pass import page, roofline
+from bench.common import PAGES, ROOT, Ledger, machine, table, write_page
+from bench.one_pass import conduct, page, roofline
 from bench.one_pass.lanes import Lanes
 from bench.one_pass.sizes import QUICK, SIZES, Size, make
 
@@ -32,8 +32,18 @@ def main() -> None:
     if args.quick:
         print("\n\n".join(parts))
         return
+    parts += _conduct(args.fresh)
     page.picture(measured, max(measured.threads), PAGES / "pass.svg")
     print(write_page("pass", *parts, "![Milliseconds of a pass](pass.svg)"))
+
+
+def _conduct(fresh: bool) -> list[str]:
+    ledger = Ledger(ROOT / "out" / "bench" / "pass-conduct.csv", ("what",))
+    if fresh or not ledger.rows:
+        ledger.rows.clear()
+        ledger.extend([{"what": what, "figure": figure} for what, figure in conduct.figures()])
+    rows = [(row["what"], row["figure"]) for row in ledger.rows]
+    return ["## How it behaves", table(["what", "figure"], rows)]
 
 
 def _measure(lanes: Lanes, size: Size, repeats: int, patience: float, ledger: Ledger) -> None:

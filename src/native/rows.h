@@ -20,8 +20,14 @@ EMS_INLINE T load_one(const char* p) {
 template <class T>
 EMS_INLINE T pack_row(const Plan<T>& p, const char* src, T* dst) {
   constexpr int W = Simd<T>::W;
+  T few = 0;
+  for (int64_t c = 0; c < p.d && p.d <= 4; ++c) {
+    const T x = (load_one<T>(src + c * sizeof(T)) - p.center_hi[c]) - p.center_lo[c];
+    few += x * x;
+    dst[c] = x;
+  }
   Vec<T> squares{};
-  int64_t c = 0;
+  int64_t c = p.d <= 4 ? p.d : 0;
   for (; c + W <= p.d; c += W) {
     const Vec<T> x = (load_as<Vec<T>>(src + c * sizeof(T)) - load(p.center_hi + c)) -
                      load(p.center_lo + c);
@@ -34,7 +40,7 @@ EMS_INLINE T pack_row(const Plan<T>& p, const char* src, T* dst) {
     squares += x * x;
     store(dst + c, x);
   }
-  const T square = sum<T>(squares);
+  const T square = p.d <= 4 ? few : sum<T>(squares);
   dst[p.d] = square;
   dst[p.d + 1] = T(1);
   return square;
