@@ -23,14 +23,18 @@ from emscoreset.sources.base import Source
 class Effort:
     """How much a driven fit spends on finding places for its atoms."""
 
-    share: float  # on the first sample of at least this share of the rows
+    work: float  # on all rows, where a pass over them takes no more multiplications,
+    share: float  # or else on the first sample of at least this share of the rows
     starts: int  # that are united, every second one annealed
     moves: float  # relocation may read so many times the rows
     slow: float  # so many times tol is the fall that ends the descent
 
 
 # With momentum a pass at 5 tol is about as near the end as plain EM is at tol.
-EFFORTS = {"auto": Effort(1 / 64, 1, 0.0, 5.0), "best": Effort(1 / 4, 4, 100.0, 0.5)}
+EFFORTS = {
+    "auto": Effort(work=0.0, share=1 / 64, starts=1, moves=0.0, slow=5.0),
+    "best": Effort(work=1e9, share=1 / 4, starts=4, moves=100.0, slow=0.5),
+}
 MOVES_OF_GIVEN = 8.0  # of atoms that the user gave
 SPARE = 2  # a start has so many times the atoms
 
@@ -55,7 +59,8 @@ def drive(
     whole = passes.source
     search = Search(passes, k, reg, effort, rng)
     state: State | None = None
-    for sample in samples(whole, k, rng):
+    few = whole.n is not None and whole.n * whole.d * k <= effort.work
+    for sample in () if few else samples(whole, k, rng):
         if sample.n < effort.share * whole.moments.n or passes.left(sample) < 1:
             continue
         if state is None:
