@@ -37,6 +37,7 @@ EFFORTS = {
 }
 MOVES_OF_GIVEN = 8.0  # of atoms that the user gave
 SPARE = 2  # a start has so many times the atoms
+ENOUGH = 60  # passes must be left, or a start has just the atoms asked for
 
 Draw = Callable[[int], State]
 
@@ -91,7 +92,9 @@ class Search:
         return start if isinstance(start, State) else start(k)
 
     def explore(self, source: Source, start: State | Draw) -> State:
-        """The best atoms found."""
+        """The best atoms found; the first where there are too few passes left to look for more."""
+        if self.passes.left(source) < ENOUGH:
+            return self.first(start, self.k)
         guide, moves = self._guide(source), self.effort.moves
         with self.passes.exploring():
             if isinstance(start, State):
