@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from emscoreset import Coreset, EMSCoreset
+from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
@@ -258,7 +259,7 @@ class TestInterrupted:
             found.fit(rows)
         assert time.perf_counter() - began < 30
         assert not hasattr(found, "atoms_")
-        assert_same_fit(found.set_params(n_atoms=12, reg=0.01, tol=1e-5).fit(X), model().fit(X))
+        assert_same_fit(found.set_params(n_atoms=12, reg=0.01, tol=TOL).fit(X), model().fit(X))
 
 
 class TestCitizen:

@@ -175,7 +175,7 @@ def test_wrong_width_and_names(method: str):
     wide = pd.DataFrame(np.zeros((4, 4)), columns=list("abcd"))
     with pytest.raises(ValueError, match=r"(?s)names should match.*unseen.*\bd\b"):
         getattr(model, method)(wide)
-    with pytest.raises(ValueError, match="(?s)names should match.*same order"):
+    with pytest.raises(ValueError, match=r"(?s)names should match.*same order"):
         getattr(model, method)(pd.DataFrame(X, columns=["b", "a", "c"]))
     unnamed = EMSCoreset(5, random_state=0).fit(X)
     with pytest.raises(ValueError, match="X has 4 features, but EMSCoreset is expecting 3"):
@@ -204,5 +204,5 @@ def test_sources_in_the_wrong_place():
 
 def test_a_native_kernel_that_was_not_built(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(native, "_native", None)
-    with pytest.raises(ImportError, match='not built; install .* or use kernel="numpy"'):
+    with pytest.raises(ImportError, match=r'not built; install .* or use kernel="numpy"'):
         EMSCoreset(5, kernel="native").fit(X)

@@ -17,7 +17,7 @@ from emscoreset.stats import Floats, Pass, Stats, log_offset
 
 # Plain EM stops where a full pass lowers the objective by less than this fraction of it:
 # docs/algorithm.md, "When to stop", has the measurement behind the figure.
-TOL = 1e-5
+TOL = 3e-6
 # Below this share of the data's variance an objective is rounding.
 FLOOR = 1e-12
 # What float64 leaves uncertain in a difference of numbers of size 1.
