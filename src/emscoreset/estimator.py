@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from numbers import Integral, Real
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from emscoreset.apply import distances, labels, plan, responsibilities
 from emscoreset.callbacks import CallbackSupportMixin, Reporter, with_callbacks
+from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel, get_kernel
 from emscoreset.search.drive import Outcome, Settings, check, fit
@@ -24,6 +26,7 @@ from emscoreset.search.merging import merged_note
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Pass
+from emscoreset.strata import classes_of, fit_strata, in_words, join, strata
 from emscoreset.theory.stability import Stability, stability
 from emscoreset.validation import checked_rows
 
@@ -82,6 +85,7 @@ class EMSCoreset(
         One entry a pass.
     n_features_in_ : int
     feature_names_in_ : array of str, where the rows had names.
+    atom_labels_ : array of shape (n_atoms,), after `fit_stratified`: each atom's class.
 
     Notes
     -----
@@ -133,7 +137,34 @@ class EMSCoreset(
         weights and kernel. ``y`` is ignored. The attributes change only once all is done: an
         interrupted fit leaves the estimator as it was.
         """
-        fitted = self._fit(X, y, sample_weight)
+        return self._take(self._fit(X, y, sample_weight))
+
+    def fit_stratified(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find atoms for the rows of each class of ``y`` apart; ``atom_labels_`` are theirs.
+
+        The classes share the atoms by their mass, and each class's mass in the coreset is exact.
+        ``distance_`` is that of (row, class): no mass changes its class. X is in memory.
+        """
+        _refuse_source(X, "stratified")
+        settings, seed = self._settings(), drawn_seed(self.random_state)
+        source, noted = self._open_rows(X, sample_weight)
+        classes = strata(*classes_of(y, source.n), sample_weight)
+        parts = fit_strata(source, classes, settings, np.random.default_rng(seed), real=False)
+        joined = join(source, parts, settings.reg)
+        coreset = joined.coreset(
+            source,
+            settings.reg,
+            feature_names=noted.get("feature_names_in_", ()),
+            provenance=self._provenance(seed) | {"strata": in_words(parts)},
+        )
+        fitted = noted | _finished(coreset, [part.outcome for part in parts])
+        p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
+        fitted["_labels"] = labels(source.X, p, source.kernel)
+        fitted["atom_labels_"] = np.array(joined.labels)
+        return self._take(fitted)
+
+    def _take(self, fitted: dict[str, Any]) -> Self:
+        """Replace what an earlier fit has set."""
         kept = {name: value for name, value in vars(self).items() if name not in FITTED}
         self.__dict__ = kept | fitted
         return self
@@ -156,16 +187,7 @@ class EMSCoreset(
             feature_names=noted.get("feature_names_in_", ()),
             provenance=self._provenance(seed),
         )
-        fitted = noted | _plain_fit(coreset.atoms, coreset.weights, settings.reg)
-        fitted |= {
-            "coreset_": coreset,
-            "distance_": coreset.distance,
-            "lower_": coreset.lower,
-            "upper_": coreset.upper,
-            "n_iter_": found.n_iter,
-            "converged_": found.converged,
-            "history_": found.history,
-        }
+        fitted = noted | _finished(coreset, [found])
         if isinstance(source, ArraySource) and source is not X:
             p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
             fitted["_labels"] = labels(source.X, p, source.kernel)
@@ -187,6 +209,11 @@ class EMSCoreset(
             if sample_weight is not None:
                 raise ValueError(OWN_WEIGHTS)
             return X, {"n_features_in_": X.d}
+        return self._open_rows(X, sample_weight)
+
+    def _open_rows(
+        self, X: Any, sample_weight: ArrayLike | None
+    ) -> tuple[ArraySource, dict[str, Any]]:
         scratch = copy.copy(self)  # so that self stays as it is should the fit fail
         rows = checked_rows(scratch, X, reset=True)
         source = ArraySource(rows, sample_weight, kernel=get_kernel(self.kernel, self.n_jobs))
@@ -298,6 +325,7 @@ OWN_WEIGHTS = "a Source brings its own weights: leave sample_weight out"
 FITTED = (
     *("atoms_", "weights_", "coreset_", "distance_", "lower_", "upper_", "n_iter_"),
     *("converged_", "history_", "n_features_in_", "feature_names_in_", "_labels", "_reg"),
+    "atom_labels_",
 )
 
 
@@ -312,6 +340,19 @@ def _refuse_source(X: Any, method: str) -> None:
 def _plain_fit(atoms: Floats, weights: Floats, reg: float) -> dict[str, Any]:
     """The attributes that suffice to predict, transform and score."""
     return {"atoms_": atoms, "weights_": weights, "_reg": reg}
+
+
+def _finished(coreset: Coreset, found: Sequence[Outcome]) -> dict[str, Any]:
+    """The attributes of a fit, or of several whose atoms are one coreset."""
+    return _plain_fit(coreset.atoms, coreset.weights, coreset.reg) | {
+        "coreset_": coreset,
+        "distance_": coreset.distance,
+        "lower_": coreset.lower,
+        "upper_": coreset.upper,
+        "n_iter_": max(one.n_iter for one in found),
+        "converged_": all(one.converged for one in found),
+        "history_": tuple(record for one in found for record in one.history),
+    }
 
 
 def few_rows_note(found: Outcome, settings: Settings) -> str | None:

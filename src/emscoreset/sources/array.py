@@ -85,6 +85,12 @@ class ArraySource(Source):
         index, counts = np.unique(drawn, return_counts=True)
         return Rows(self._floats(index), counts.astype(np.float64))
 
+    def subset(self, numbers: NDArray[np.intp]) -> ArraySource:
+        """These rows with their masses, copied."""
+        mass = None if self._mass is None else self._mass[numbers] * self.unit
+        rows = self._floats(numbers)
+        return ArraySource(rows, mass, kernel=self.kernel, block_bytes=self.block_bytes)
+
     def user_mass(self, stats: Stats) -> float:
         """The sum of the sample weights."""
         return stats.mass * self.unit
