@@ -75,6 +75,12 @@ def test_a_fits_distance_is_pots(problem: Problem, reg: float):
     assert exact <= fit.distance.upper + 1e-9 * (1 + exact)
     if reg == 0:
         assert fit.distance.value == pytest.approx(exact, abs=1e-9)
+        return
+    with np.errstate(divide="ignore"):
+        near = np.log(fit.N)
+    C = costs(ends.X, ends.Y)
+    pots = entropic(problem.shares, fit.N, C, reg, near)
+    assert fit.distance.value == pytest.approx(pots, rel=1e-7, abs=1e-8)
 
 
 @given(problems(), st.sampled_from(REGS))

@@ -27,7 +27,7 @@ from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
-from oracles import costs
+from oracles import costs, entropic
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) * [1.0, 2.0, 0.5] + 4.0
@@ -164,6 +164,8 @@ class TestInputs:
         np.testing.assert_array_equal(found.atoms_[order], X[:5][X[:5, 0].argsort()])
         np.testing.assert_allclose(np.sort(found.weights_) * 15, [1, 2, 3, 4, 5])
         assert (found.lower_, found.upper_) == (0.0, 0.0)
+        C, w = costs(found.atoms_, found.atoms_), found.weights_
+        assert found.distance_ == pytest.approx(entropic(w, w, C, 0.01, np.log(w)), rel=1e-6)
         assert found.score(few) == pytest.approx(0.0, abs=1e-12)
         with pytest.warns(UserWarning, match="only 1 distinct row, fewer than n_atoms=12"):
             model().fit(np.ones((7, 2)))
