@@ -177,6 +177,16 @@ def test_a_huge_reg_collapses_to_the_mean():
     np.testing.assert_allclose(fit.Y, 0.0, atol=1e-2)
 
 
+@pytest.mark.parametrize("reg", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_huge_reg_ends_its_descent_in_any_kernel(kernel: ReferenceKernel, reg: float, kind):
+    X = np.random.default_rng(2).normal(size=(200, 3)).astype(kind)
+    source = ArraySource(X, kernel=kernel)
+    fit = fit_ems(source, State(X[:5] - source.center, np.full(5, 0.2)), reg)
+    assert fit.n_iter <= 20
+    assert fit.distance.value == pytest.approx(source.moments.variance, rel=1e-5)
+
+
 @pytest.mark.parametrize("reg", [1e4, 1e9, 1e15, 1e300])
 def test_a_reg_that_dwarfs_the_costs_leaves_the_distance_exact(reg: float):
     """All atoms at the mean: the cost is the variance, and rounding of reg's size is no fall."""
