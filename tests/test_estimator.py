@@ -169,6 +169,9 @@ class TestInputs:
         assert found.score(few) == pytest.approx(0.0, abs=1e-12)
         with pytest.warns(UserWarning, match="only 1 distinct row, fewer than n_atoms=12"):
             model().fit(np.ones((7, 2)))
+        with pytest.warns(UserWarning, match="only 5 distinct rows"):
+            given_ = model(init=X[:12]).fit(few)
+        np.testing.assert_array_equal(given_.atoms_, found.atoms_)
         model(n_atoms=5).fit(few)  # as many: nothing to say
         a = np.arange(400) < 3
         with pytest.warns(UserWarning, match="only 3 distinct rows"):

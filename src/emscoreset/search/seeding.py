@@ -36,8 +36,11 @@ def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator
     ``init`` is "k-means++" (greedy, by mass), "random" (rows drawn by mass) or k atoms.
     """
     if not isinstance(init, str):
-        return Seeds(uniform(_given(source, k, init)))
-    if init not in ("k-means++", "random"):
+        given = uniform(_given(source, k, init))
+        known = source.whole(sample_rows(k))
+        if known is None or len(canonical(known).X) > k:
+            return Seeds(given)
+    elif init not in ("k-means++", "random"):
         raise ValueError(f'init must be "k-means++", "random" or an array of atoms, not {init!r}')
     rows = canonical(source.sample(sample_rows(k), rng))
     if len(rows.X) <= k:
