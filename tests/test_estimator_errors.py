@@ -117,7 +117,7 @@ def test_what_are_no_rows(rows):
         ({"shift_tol": float("nan")}, "shift_tol must be a finite number >= 0"),
         ({"max_iter": -1}, "max_iter must be a whole number >= 0, not -1"),
         ({"max_iter": 1.5}, "max_iter must be a whole number >= 0, not 1.5"),
-        ({"algorithm": "lloyd"}, "algorithm must be one of .*'auto', 'plain'.*not 'lloyd'"),
+        ({"algorithm": "lloyd"}, "algorithm must be one of .*'plain'.*not 'lloyd'"),
         ({"init": "kmeans"}, '"k-means\\+\\+", "random" or an array of atoms, not \'kmeans\''),
         ({"init": X[:4]}, r"init must have shape \(5, 3\), one row per atom, not \(4, 3\)"),
         ({"init": np.full((5, 3), np.nan)}, "init must be finite"),
