@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from emscoreset import Coreset, CoresetFileError, load
+from emscoreset.encode import Encoder
 
 ENDINGS = [".parquet", ".npz"]
 NOON = dt.datetime(2024, 2, 29, 12, 30, 0, 123456, tzinfo=dt.UTC)
@@ -228,3 +229,31 @@ def test_files_of_format_1_are_read(tmp_path):
         np.testing.assert_array_equal(old.atoms, atoms)
         np.testing.assert_array_equal(old.weights, weights)
         assert (old.rows, old.row_numbers, old.provenance["seed"]) == (None, None, 1)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_encoder_comes_along(tmp_path, ending):
+    encoder = Encoder.fit(pa.table({"x": [1.0, 2.0], "t": ["a", "b"]}), columns=["x", "t"]).encoder
+    atoms = encoder.transform(pa.table({"x": [1.0, 2.0, 1.5], "t": ["a", "b", "a"]}))
+    coreset = make(atoms=atoms, feature_names=encoder.feature_names, encoder=encoder)
+    coreset.save(tmp_path / f"c{ending}")
+    back = load(tmp_path / f"c{ending}")
+    assert back.encoder == encoder
+    assert pickle.loads(pickle.dumps(back)).encoder == encoder
+    assert back.encoder.decode(back.atoms)["t"].to_pylist() == ["a", "b", "a"]
+    with pytest.raises(TypeError, match="must be an Encoder, not dict"):
+        make(encoder={})
+    with pytest.raises(ValueError, match="feature_names must be the encoder's"):
+        make(encoder=encoder)
+
+
+def test_an_encoder_that_is_none_is_refused_with_its_file(tmp_path):
+    path = tmp_path / "c.npz"
+    make().save(path)
+    with np.load(path) as arrays:
+        parts = dict(arrays)
+    meta = {**json.loads(parts["metadata"].tobytes()), "encoder": {"columns": []}}
+    parts["metadata"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+    np.savez(path, **parts)
+    with pytest.raises(CoresetFileError, match="the encoder is not"):
+        load(path)

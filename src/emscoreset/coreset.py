@@ -19,6 +19,8 @@ from emscoreset.stats import Floats, Ints
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from emscoreset.encode import Encoder
+
 
 REAL = (
     "these are real rows: where they describe people, real people; "
@@ -55,6 +57,9 @@ class Coreset:
         The atoms as a user sees them: k rows with all columns and types of the data.
     row_numbers : array of int of shape (k,), optional
         Where each atom is a row of the data: which one, counted from 0.
+    encoder : Encoder, optional
+        How the rows of a mixed table became the numbers that the atoms are; it encodes new
+        rows of such a table in the same way.
     """
 
     atoms: Floats
@@ -70,6 +75,7 @@ class Coreset:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     rows: pa.Table | None = None
     row_numbers: Ints | None = None
+    encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
         atoms, weights = _frozen(self.atoms), _frozen(self.weights)
@@ -90,6 +96,7 @@ class Coreset:
             raise ValueError(f"feature_names must be {d} different names, not {list(names)}")
         self._check_figures()
         self._check_rows()
+        self._check_encoder(names)
         made = MappingProxyType(copy.deepcopy(dict(self.provenance)))
         for key, value in (
             *(("atoms", atoms), ("weights", weights)),
@@ -134,6 +141,19 @@ class Coreset:
             raise ValueError("row_numbers must differ: some row is there twice")
         numbers.flags.writeable = False
         object.__setattr__(self, "row_numbers", numbers)
+
+    def _check_encoder(self, names: tuple[str, ...]) -> None:
+        if self.encoder is None:
+            return
+        from emscoreset.encode import Encoder
+
+        if not isinstance(self.encoder, Encoder):
+            raise TypeError(f"encoder must be an Encoder, not {type(self.encoder).__name__}")
+        if names != self.encoder.feature_names:
+            raise ValueError(
+                f"feature_names must be the encoder's, {list(self.encoder.feature_names)}, "
+                f"not {list(names)}"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew: checked, and as immutable as this."""

@@ -100,6 +100,7 @@ def _metadata(coreset: Coreset) -> dict[str, Any]:
         "feature_names": list(coreset.feature_names),
         **{name: getattr(coreset, name) for name in FIGURES},
         "provenance": dict(coreset.provenance),
+        "encoder": None if coreset.encoder is None else coreset.encoder.to_plain(),
         "categories": {} if coreset.rows is None else categories(coreset.rows),
     }
 
@@ -124,6 +125,11 @@ def _checked_metadata(text: str | bytes) -> dict[str, Any]:
 
 def _build(meta: dict[str, Any], atoms: Any, weights: Any, rows: Any, numbers: Any) -> Coreset:
     """A coreset from a file's metadata and arrays; everything is checked."""
+    encoder = meta.get("encoder")
+    if encoder is not None:
+        from emscoreset.encode import Encoder
+
+        encoder = Encoder.from_plain(encoder)
     return Coreset(
         atoms=atoms,
         weights=weights,
@@ -131,6 +137,7 @@ def _build(meta: dict[str, Any], atoms: Any, weights: Any, rows: Any, numbers: A
         provenance=meta["provenance"],
         rows=None if rows is None else with_categories(rows, meta["categories"]),
         row_numbers=numbers,
+        encoder=encoder,
         **{name: meta[name] for name in FIGURES},
     )
 
