@@ -25,7 +25,8 @@ def names_in(folder: Path) -> set[str]:
 
 
 def run_python(*arguments: str | Path, folder: Path) -> str:
-    command = [sys.executable, "-W", "error", *arguments]
+    not_built = "ignore:emscoreset's C++ kernel was not built"  # where there is no compiler
+    command = [sys.executable, "-W", "error", "-W", not_built, *arguments]
     out = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     return out.stdout
@@ -41,7 +42,10 @@ def test_every_block_of_python_runs(page: str, tmp_path: Path, request, monkeypa
     run_python("-c", code, folder=tmp_path)
 
 
-SCRIPTS = sorted((ROOT / "docs" / "examples").glob("*.py"))
+# tests/datasets runs the one on data sets, away from this machine's folders.
+SCRIPTS = sorted(
+    path for path in (ROOT / "docs" / "examples").glob("*.py") if path.name != "datasets.py"
+)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
