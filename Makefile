@@ -4,19 +4,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap theory-figures paper paper-quick sanitize arm
+.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap theory-figures paper paper-quick sanitize arm FORCE \ bench-stopping
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 
+# The names of the Python files: an editable install knows them by heart.
+$(VENV)/.names: $(BIN)/python FORCE
+	@find src/emscoreset -name '*.py' | sort | cmp -s - $@ || \
+	  find src/emscoreset -name '*.py' | sort > $@
+
 # The package alone, and the package with what its tests need. Rebuilt when the build changes.
 NATIVE := $(shell find src/native -type f 2>/dev/null) pyproject.toml CMakeLists.txt
-$(VENV)/.installed: $(BIN)/python $(NATIVE)
+$(VENV)/.installed: $(VENV)/.names $(NATIVE)
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-$(VENV)/.tested: $(BIN)/python $(NATIVE)
+$(VENV)/.tested: $(VENV)/.names $(NATIVE)
 	$(PIP) install --quiet --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
@@ -56,6 +61,9 @@ paper: $(VENV)/.benched
 
 paper-quick: $(VENV)/.benched
 	$(BIN)/python -m bench.paper --quick $(ARGS)
+
+bench-stopping: $(VENV)/.tested
+	$(BIN)/python -m bench.stopping $(ARGS)
 
 # The kernel's check, compiled with GCC's sanitizers.
 sanitize:

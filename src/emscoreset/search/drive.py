@@ -86,8 +86,11 @@ def fit(
     callback = callback and _in_data_coordinates(callback, source.center)
     k, init = settings.n_atoms, settings.init
     if not isinstance(init, str):
-        found = _descend(source, given(source, k, init), settings, rng, callback)
-        return _outcome(found, found.Y + source.center)
+        start = given(source, k, init)
+        if source.whole(k) is None:
+            found = _descend(source, start, settings, rng, callback)
+            return _outcome(found, found.Y + source.center)
+        init = "random"  # no more rows than atoms: they are the atoms
     if settings.algorithm == "plain":
         init = "random"  # Algorithm 1 of the paper starts there
     rows = candidates(source, k, init, rng)
