@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap
+.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap bench-encode
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -48,6 +48,9 @@ bench-transport: $(VENV)/.benched
 
 bench-shap: $(VENV)/.benched
 	$(BIN)/python -m bench.shap $(ARGS)
+
+bench-encode: $(VENV)/.benched
+	$(BIN)/python -m bench.encode $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -121,7 +121,7 @@ def _look_at_number(task: Task, seen: Moments) -> Look:
     there = seen.mass / (seen.mass + seen.gap_mass)
     filled = task.missing == "impute"
     center, spread = seen.mean, np.sqrt(seen.variance * (there if filled else 1.0))
-    if task.scale == "robust":
+    if task.scale == "robust" and not pt.is_boolean(type_):  # these count like two labels
         center, robust = _robust(task, seen, filled)
         if robust > 0:
             spread = robust
