@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from bench.common import ROOT, alternate, machine, table, write_page
-from bench.encode.rivals import PARTS, RIVALS, made, parts
+from bench.encode.rivals import BLOCK, PARTS, RIVALS, made, parts
 
 PEER = "pandas + ColumnTransformer"
 
@@ -70,8 +70,8 @@ def _page(n: int, found: Any, alone: Any) -> list[str]:
         table(("", "read", "encode", "both", "memory"), rows),
         "## Parts",
         "How many times as long scikit-learn's component takes to fit one column that is there as "
-        "an array (of floats, of Python strings), against our look at the same column in Arrow. "
-        + PARTS,
+        "an array (of floats, of Python strings), against our look at the same column in Arrow, "
+        f"{BLOCK:,} rows at a time. " + PARTS,
         table(
             ("", "times"),
             [(what, f"{took['scikit-learn'] / took['ours']:.1f}") for what, took in alone.items()],

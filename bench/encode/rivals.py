@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from emscoreset.encode import Encoder
 from emscoreset.encode.look import LEAST_SHARE, MOST_OPTIONS
-from emscoreset.encode.moments import moments, quantiles, shares
+from emscoreset.encode.moments import BLOCK, moments, quantiles, shares
 from emscoreset.tables import read_table
 
 LABELS = (3, 6, 12, 30)
@@ -81,14 +81,21 @@ def parts(path: Path) -> dict[str, dict[str, Callable[[], Any]]]:
     number, text = data["number 0"], data["text 12"]
     array, objects = number.to_numpy()[:, None], text.to_numpy()[:, None]
     weight = np.random.default_rng(1).random(len(array))
+
+    def in_blocks(a: Any) -> None:
+        scaler = StandardScaler()
+        for i in range(0, len(array), BLOCK):
+            part = slice(i, i + BLOCK)
+            scaler.partial_fit(array[part], sample_weight=None if a is None else a[part])
+
     quarters = np.array([0.25, 0.5, 0.75])
     return {
-        "StandardScaler": {
-            "scikit-learn": lambda: StandardScaler().fit(array),
+        "StandardScaler, block by block": {
+            "scikit-learn": lambda: in_blocks(None),
             "ours": lambda: moments(number, None),
         },
-        "StandardScaler with weights": {
-            "scikit-learn": lambda: StandardScaler().fit(array, sample_weight=weight),
+        "the same with weights": {
+            "scikit-learn": lambda: in_blocks(weight),
             "ours": lambda: moments(number, weight),
         },
         "RobustScaler": {
