@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap bench-encode
+.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap bench-encode theory-figures
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -51,6 +51,10 @@ bench-shap: $(VENV)/.benched
 
 bench-encode: $(VENV)/.benched
 	$(BIN)/python -m bench.encode $(ARGS)
+
+# The pictures of docs/theory.md.
+theory-figures: $(VENV)/.tested
+	$(BIN)/python -m bench.theory
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

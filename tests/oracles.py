@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 import ot
@@ -43,6 +45,37 @@ def problems(draw: st.DrawFn, max_n: int = 40, max_k: int = 6) -> Problem:
     return Problem(X, a, Y, w / w.sum())
 
 
+KINDS = ("plain", "lattice", "duplicates", "far", "large", "masses", "all")
+
+
+@st.composite
+def ugly(draw: st.DrawFn, max_n: int, max_k: int) -> Problem:
+    """Transport problems that solvers fail on: see KINDS; some weights are 0 in any of them."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d, kind = draw(st.integers(1, max_n)), draw(st.integers(1, 5)), draw(st.sampled_from(KINDS))
+    k = min(n, draw(st.integers(1, max_k)))
+    X = rng.normal(size=(n, d))
+    if kind == "lattice":
+        X = np.round(2.0 * X)
+    if kind == "duplicates":
+        X = X[rng.integers(0, 1 + n // 10, n)]
+    Y = X[rng.choice(n, k, replace=False)]
+    if draw(st.booleans()) and kind != "lattice":
+        Y = Y + rng.normal(size=Y.shape)
+    if kind == "far":
+        Y[0] += 100.0
+    if kind == "large":
+        X, Y = 1e3 * X, 1e3 * Y
+    if kind == "all":
+        Y, k = X[rng.permutation(n)[:max_k]] + 0.1, min(n, max_k)
+        X, n = X[:k], k
+    a = 10.0 ** rng.uniform(-6, 0, n) if kind == "masses" else None
+    w = 10.0 ** rng.uniform(-6, 0, k) if kind == "masses" else np.ones(k)
+    if draw(st.booleans()):
+        w[1:] *= rng.random(k - 1) > 0.3
+    return Problem(X, a, Y, w / w.sum())
+
+
 def costs(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Squared distances, by subtraction."""
     return np.square(X[:, None, :] - Y[None, :, :]).sum(axis=2)
@@ -67,3 +100,19 @@ def entropic(a: np.ndarray, b: np.ndarray, C: np.ndarray, reg: float, start: np.
     with np.errstate(divide="ignore", invalid="ignore"):
         kl = np.where(P > 0, P * np.log(P / np.outer(a, b)), 0.0).sum()
     return float((P * C).sum() + reg * kl)
+
+
+def shapley_values(f: Callable, x: np.ndarray, Y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Shapley values of v(S) = sum_j w_j f(x_S, y_j outside S) from all coalitions."""
+    d = len(x)
+    inside = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    Z = np.where(inside[:, None, :], x, Y)  # (coalitions, k, d)
+    said = np.asarray(f(Z.reshape(-1, d))).reshape(2**d, len(Y), -1)
+    v = np.einsum("ckq,k->cq", said, w)
+    size = inside.sum(axis=1)
+    phi = np.zeros((d, v.shape[1]))
+    for i in range(d):
+        without = np.flatnonzero(~inside[:, i])
+        share = [factorial(s) * factorial(d - s - 1) / factorial(d) for s in size[without]]
+        phi[i] = share @ (v[without + 2**i] - v[without])
+    return phi

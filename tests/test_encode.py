@@ -436,6 +436,8 @@ class TestNewRows:
             ("text", [1], "'text' was string"),
             ("seen", pa.array([1], pa.timestamp("s")), "'seen' was timestamp"),
             ("took", pa.array([1], pa.timestamp("s")), "'took' was duration"),
+            ("day_of", pa.array([1], pa.timestamp("s")).dictionary_encode(), "'day_of' was dict"),
+            ("text", pa.array([b"x"]), "'text' was string"),
             ("float64", [float("inf")], "'float64' holds infinity"),
         ],
     )

@@ -131,15 +131,15 @@ def exact_distance(p: Pass, stats: Stats) -> Distance:
     upper = float(atom_costs(stats, p.atoms).sum())
     # W_reg = upper + reg * mutual information <= the cost of the plan a_i N_j, which has none.
     # Where reg dwarfs the costs, rounding in L breaks either bound.
-    value = max(min(value, independent_cost(stats, p.atoms)), upper)
+    value = max(min(value, independent_cost(stats, p.atoms, stats.N)), upper)
     return Distance(value, min(lower, upper), upper)
 
 
-def independent_cost(stats: Stats, Y: Floats) -> float:
-    """The cost sum_ij a_i N_j C_ij of sharing every row among all atoms by their masses."""
+def independent_cost(stats: Stats, Y: Floats, w: Floats) -> float:
+    """The cost sum_ij a_i w_j C_ij of sharing every row among all atoms by their weights."""
     S, Q = stats.moments()
-    mean = stats.N @ Y
-    cost = Q.sum() - 2.0 * (mean @ S.sum(axis=0)) + stats.N @ np.einsum("jd,jd->j", Y, Y)
+    mean = w @ Y
+    cost = Q.sum() - 2.0 * (mean @ S.sum(axis=0)) + w @ np.einsum("jd,jd->j", Y, Y)
     return float(cost)
 
 

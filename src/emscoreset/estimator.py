@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from emscoreset.apply import distances, labels, plan, responsibilities
 from emscoreset.callbacks import CallbackSupportMixin, Reporter, with_callbacks
+from emscoreset.checks import in_words
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel, get_kernel
@@ -26,7 +26,7 @@ from emscoreset.search.merging import merged_note
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Pass
-from emscoreset.strata import classes_of, fit_strata, in_words, join, strata
+from emscoreset.strata import classes_of, fit_strata, join, strata, told
 from emscoreset.theory.stability import Stability, stability
 from emscoreset.validation import checked_rows
 
@@ -149,15 +149,15 @@ class EMSCoreset(
         settings, seed = self._settings(), drawn_seed(self.random_state)
         source, noted = self._open_rows(X, sample_weight)
         classes = strata(*classes_of(y, source.n), sample_weight)
-        parts = fit_strata(source, classes, settings, np.random.default_rng(seed), real=False)
+        parts = fit_strata(source, classes, settings, np.random.default_rng(seed))
         joined = join(source, parts, settings.reg)
-        coreset = joined.coreset(
+        coreset = joined.outcome.coreset(
             source,
-            settings.reg,
+            settings,
             feature_names=noted.get("feature_names_in_", ()),
-            provenance=self._provenance(seed) | {"strata": in_words(parts)},
+            provenance=self._provenance(seed) | {"strata": told(parts)},
         )
-        fitted = noted | _finished(coreset, [part.outcome for part in parts])
+        fitted = noted | _finished(coreset, joined.outcome)
         p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
         fitted["_labels"] = labels(source.X, p, source.kernel)
         fitted["atom_labels_"] = np.array(joined.labels)
@@ -187,7 +187,7 @@ class EMSCoreset(
             feature_names=noted.get("feature_names_in_", ()),
             provenance=self._provenance(seed),
         )
-        fitted = noted | _finished(coreset, [found])
+        fitted = noted | _finished(coreset, found)
         if isinstance(source, ArraySource) and source is not X:
             p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
             fitted["_labels"] = labels(source.X, p, source.kernel)
@@ -227,7 +227,7 @@ class EMSCoreset(
             "made_by": type(self).__name__,
             "version": version("emscoreset"),
             "seed": seed,
-            "parameters": {name: _in_words(v) for name, v in self.get_params(False).items()},
+            "parameters": in_words(self.get_params(False)),
         }
 
     @property
@@ -342,16 +342,16 @@ def _plain_fit(atoms: Floats, weights: Floats, reg: float) -> dict[str, Any]:
     return {"atoms_": atoms, "weights_": weights, "_reg": reg}
 
 
-def _finished(coreset: Coreset, found: Sequence[Outcome]) -> dict[str, Any]:
-    """The attributes of a fit, or of several whose atoms are one coreset."""
+def _finished(coreset: Coreset, found: Outcome) -> dict[str, Any]:
+    """The attributes of a fit that ended with this coreset."""
     return _plain_fit(coreset.atoms, coreset.weights, coreset.reg) | {
         "coreset_": coreset,
         "distance_": coreset.distance,
         "lower_": coreset.lower,
         "upper_": coreset.upper,
-        "n_iter_": max(one.n_iter for one in found),
-        "converged_": all(one.converged for one in found),
-        "history_": tuple(record for one in found for record in one.history),
+        "n_iter_": found.n_iter,
+        "converged_": found.converged,
+        "history_": found.history,
     }
 
 
@@ -373,16 +373,3 @@ def drawn_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 31))
     return int(check_random_state(random_state).randint(1 << 31, dtype=np.int64))
-
-
-def _in_words(value: Any) -> Any:
-    """A parameter as JSON holds it."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if hasattr(value, "shape"):
-        return f"array of shape {tuple(value.shape)}"
-    return type(value).__name__

@@ -152,3 +152,20 @@ def test_in_the_plane_the_corrected_weights_are_near_the_cells_masses():
     assert corrected.sum() == pytest.approx(1.0)
     far = np.abs(1 / 128 - found.weights).sum()
     assert np.abs(corrected - found.weights).sum() < 0.4 * far
+
+
+def test_uniform_weights_fail_and_corrected_ones_do_not_in_the_plane_either():
+    """Projected on the first axis, along which alone p and g change: no cost rises by that."""
+    X, p, volume = grid(1)  # the first axis has the density of the line; g is the plane's, root p
+    g = centre_density(p, volume, 2)
+    limit = ot.emd2_1d(X[:, 0], X[:, 0], p * volume, g * volume)
+    found = in_the_plane(256)
+    heights = density(found.atoms)
+    corrected = correction_weights(heights, heights ** (1 / 2))
+
+    def projected(w: np.ndarray) -> float:
+        return float(ot.emd2_1d(X[:, 0], found.atoms[:, 0], p * volume, w))
+
+    assert projected(np.full(256, 1 / 256)) == pytest.approx(limit, rel=0.15)
+    assert limit > 5 * found.distance.value  # of the cells' own masses, and not only projected
+    assert projected(corrected) < 0.1 * limit

@@ -21,11 +21,13 @@ from emscoreset.stats import Pass, Rows, log_offset
 from emscoreset.theory import (
     assignment,
     assignment_gradient,
+    centre_bound,
     centre_gradient,
     diameter,
     leverage_bound,
     lipschitz_in_centres,
     lipschitz_in_data,
+    sharp_centre_bound,
     sharp_lipschitz_in_centres,
     sharp_lipschitz_in_data,
     small_move_bound,
@@ -101,9 +103,18 @@ def test_the_gradient_in_the_centres_is_bounded(problem: Problem, reg: float):
     """2 (R_X + R_Y) / reg in the paper; a quarter of it, by the longest |x - y|, is enough."""
     X, Y, w = problem.X, problem.Y, problem.w
     sizes = np.linalg.norm(centre_gradient(X, Y, w, reg), axis=3)
-    longest = np.sqrt(costs(X, Y).max())
-    assert longest <= np.linalg.norm(X, axis=1).max() + np.linalg.norm(Y, axis=1).max() + 1e-9
-    assert (sizes <= longest / (2.0 * reg) + 1e-9).all()
+    sharp, paper = sharp_centre_bound(X, Y, reg), centre_bound(X, Y, reg)
+    assert (sizes <= sharp + 1e-9).all()
+    assert 4.0 * sharp <= paper + 1e-9
+
+
+@pytest.mark.parametrize("reg", [0.1, 1.0, 10.0])
+def test_the_bound_in_the_centres_is_attained_so_that_a_smaller_one_is_caught(reg: float):
+    """Both atoms opposite the row, as seen from the origin: then R_X + R_Y is |x - y|, too."""
+    X, Y = np.array([[3.0, 0.0]]), np.array([[-2.0, 0.0], [-2.0, 0.0]])
+    sizes = np.linalg.norm(centre_gradient(X, Y, HALVES, reg), axis=3)
+    np.testing.assert_allclose(sizes, sharp_centre_bound(X, Y, reg))
+    assert centre_bound(X, Y, reg) == pytest.approx(4.0 * sizes.max())
 
 
 @given(problems(), REGS, st.integers(0, 10**6))
@@ -201,6 +212,9 @@ def test_a_hard_assignment_has_no_lipschitz_constant(gap: float):
     left, right = np.array([[-gap / 2, 0.0]]), np.array([[gap / 2, 0.0]])
     jump = np.abs(assignment(left, TWO, HALVES, 0.0) - assignment(right, TWO, HALVES, 0.0)).max()
     assert jump == 1.0  # over a distance of gap: the ratio 1 / gap has no bound
+    row, shift = np.zeros((1, 2)), np.array([gap, 0.0])  # and so for a row between moving atoms
+    near, far = (assignment(row, TWO + side, HALVES, 0.0) for side in (-shift, shift))
+    assert np.abs(near - far).max() == 1.0
     soft = np.abs(assignment(left, TWO, HALVES, 0.5) - assignment(right, TWO, HALVES, 0.5)).max()
     assert soft <= sharp_lipschitz_in_data(TWO, 0.5) * gap * (1.0 + 1e-6)
     X = np.concatenate([left, TWO])

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from emscoreset.baselines.given import distance_to_weights
 from emscoreset.coreset import Coreset
 from emscoreset.ems import Distance, State, ems_pass, exact_distance
 from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.stats import Floats
+from emscoreset.transport import distance_to_weights
 from emscoreset.validation import checked_rows
 
 

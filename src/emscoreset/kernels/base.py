@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from emscoreset.kernels import listing, settling
+from emscoreset.lists import Flow, Lists, ListSums
 from emscoreset.stats import Assignment, Floats, Ints, Pass, Rows, Stats
 
 
@@ -44,6 +46,21 @@ class Kernel(ABC):
         earliest of equals. Ends early, with fewer indices, once every row is chosen or
         equals a chosen one.
         """
+
+    def candidates(self, rows: Rows, p: Pass, reach: float) -> Lists:
+        """The atoms of each row whose h_j - C_ij is within ``reach`` of the row's best.
+
+        A float type's rounding may add atoms, and drop none that is clearly in reach.
+        """
+        return listing.candidates(rows, p, reach)
+
+    def list_sums(self, lists: Lists, h: Floats, eps: float, *, hessian: bool = False) -> ListSums:
+        """The sums of a pass over lists at the offset h; one-hot at eps = 0."""
+        return listing.list_sums(lists, h, eps, hessian=hessian)
+
+    def settle(self, lists: Lists, h: Floats, w: Floats) -> Flow:
+        """The cheapest plan within the lists whose atoms get exactly the masses w."""
+        return settling.settle(lists, h, w)
 
 
 def float_type(dtype: np.dtype[np.generic]) -> type[np.float32] | type[np.float64]:

@@ -43,9 +43,7 @@ class ArraySource(Source):
 
     def run(self, p: Pass) -> Stats:
         """One pass, block by block."""
-        at_once = self.kernel.reads(self.X.dtype, self.X.strides)
-        blocks = self._cut(self.n) if at_once else self.blocks(len(p.atoms))
-        parts = (self.kernel.stats(rows, p) for rows in blocks)
+        parts = (self.kernel.stats(rows, p) for rows in self.parts(len(p.atoms)))
         total = next(parts)
         for part in parts:
             total = total + part
@@ -56,6 +54,11 @@ class ArraySource(Source):
         copied = self.d * np.dtype(float_type(self.X.dtype)).itemsize
         row = copied + self.kernel.row_bytes(self.d, k)
         return self._cut(max(1, self.block_bytes // row))
+
+    def parts(self, k: int) -> Iterator[Rows]:
+        """All rows at once where the kernel reads them as they are, else in blocks."""
+        at_once = self.kernel.reads(self.X.dtype, self.X.strides)
+        return self._cut(self.n) if at_once else self.blocks(k)
 
     def whole(self, m: int) -> Rows | None:
         """All rows of positive mass where there are no more than m."""
@@ -122,7 +125,9 @@ def _checked(X: ArrayLike) -> NDArray[np.generic]:
     return array
 
 
-def checked_masses(sample_weight: ArrayLike | None, n: int) -> tuple[Floats | None, float]:
+def checked_masses(
+    sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> tuple[Floats | None, float]:
     """The masses scaled to a mean near 1 over the positive ones, and the unit they were cut by.
 
     The unit is a power of two, so that nothing is rounded: whole weights and repeated rows
@@ -132,25 +137,25 @@ def checked_masses(sample_weight: ArrayLike | None, n: int) -> tuple[Floats | No
         return None, 1.0
     given = np.asarray(sample_weight)
     if given.dtype.kind not in "bfiuO":
-        raise ValueError(f"sample_weight must hold real numbers, not {given.dtype}")
+        raise ValueError(f"{name} must hold real numbers, not {given.dtype}")
     try:
         a = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold real numbers: {error}") from error
+        raise ValueError(f"{name} must hold real numbers: {error}") from error
     if a.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},), one per row, not {a.shape}")
+        raise ValueError(f"{name} must have shape ({n},), one per row, not {a.shape}")
     for wrong, what in ((~np.isfinite(a), "NaN or infinite"), (a < 0, "negative")):
         if wrong.any():
             raise ValueError(
-                f"sample_weight must be finite and >= 0; {wrong.sum()} of {n} are {what}, "
+                f"{name} must be finite and >= 0; {wrong.sum()} of {n} are {what}, "
                 f"the first at row {int(wrong.argmax())}"
             )
     if not (a > 0).any():
-        raise ValueError("sample_weight is zero for every row: at least one must be positive")
+        raise ValueError(f"{name} is zero for every row: at least one must be positive")
     peak = int(np.frexp(a.max())[1])
     mean = float(np.ldexp(a, -peak).sum()) / np.count_nonzero(a)  # no overflow on the way
     exponent = peak + int(np.frexp(mean)[1]) - 1
     scaled, unit = np.ldexp(a, -exponent), float(np.ldexp(1.0, exponent))
     if not np.isfinite(float(scaled.sum()) * unit):
-        raise ValueError("sample_weight sums to more than float64 holds: divide all by the largest")
+        raise ValueError(f"{name} sums to more than float64 holds: divide all by the largest")
     return scaled, unit

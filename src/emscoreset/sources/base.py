@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from emscoreset.kernels import Kernel
 from emscoreset.kernels.base import float_type
+from emscoreset.lists import Lists, joined
 from emscoreset.stats import Floats, Pass, Rows, Stats
 
 
@@ -73,6 +74,19 @@ class Source(ABC):
         return Moments(
             n=stats.n, mass=self.user_mass(stats), mean=p.center + shift, variance=variance
         )
+
+    def fixed(self) -> Source:
+        """A source with the same rows in every pass: this, unless passes read new ones."""
+        return self
+
+    def lists(self, p: Pass, reach: float) -> Lists:
+        """Candidate lists for all rows, their masses summing to 1."""
+        parts = [self.kernel.candidates(rows, p, reach) for rows in self.parts(len(p.atoms))]
+        return joined(parts).shares()
+
+    def parts(self, k: int) -> Iterator[Rows]:
+        """All rows once, in order, in parts that a kernel takes in one call with k atoms."""
+        return self.blocks()
 
     def user_mass(self, stats: Stats) -> float:
         """The rows' mass as the user gave it."""

@@ -131,6 +131,10 @@ class DrawSource(Source):
         """One pass's worth of new rows."""
         return self._source(self.rows_per_pass).blocks()
 
+    def fixed(self) -> ArraySource:
+        """The rows of one pass, kept."""
+        return self._source(self.rows_per_pass)
+
     def sample(self, m: int, rng: np.random.Generator) -> Rows:
         """New rows, m of them; ``rng`` draws them."""
         return next(ArraySource(self._draw(m, rng), kernel=self.kernel).blocks())

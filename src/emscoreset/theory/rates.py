@@ -34,7 +34,7 @@ def entropic_floor(entropy: float, dimension: int, reg: float) -> float:
 
 
 def gaussian_floor(eigenvalues: ArrayLike, reg: float) -> tuple[float, float]:
-    """Below what no number of atoms brings W_reg and W_2^2 of a normal distribution at this reg.
+    """What W_reg and W_2^2 of a normal distribution stop at, however many the atoms, at this reg.
 
     ``eigenvalues`` are its covariance's. The least W_reg over all measures is attained by the
     normal distribution of covariance eigenvalues max(s - reg / 2, 0): where it can, the

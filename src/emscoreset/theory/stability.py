@@ -57,23 +57,34 @@ def centre_gradient(X: Floats, Y: Floats, w: Floats, reg: float) -> Floats:
     return gradient
 
 
+def centre_bound(X: Floats, Y: Floats, reg: float) -> float:
+    """|dT_ij / dy_l| <= (2 / reg) (R_X + R_Y) (paper, prop. partial-y).
+
+    R_X is the greatest norm of a row, R_Y that of a centre.
+    """
+    return 2.0 / reg * (_longest(X) + _longest(Y))
+
+
+def sharp_centre_bound(X: Floats, Y: Floats, reg: float) -> float:
+    """max |x_i - y_l| / (2 reg), as T_j (1 - T_j) and T_j T_l are both at most 1/4."""
+    return 0.5 / reg * float(cdist(X, Y).max())
+
+
 def lipschitz_in_centres(X: Floats, Y: Floats, Z: Floats, reg: float) -> float:
     """|T_j(x; Y) - T_j(x; Z)| <= (2 k / reg) (R_X + R_Y) max_l |y_l - z_l|.
 
-    Paper, thm. "Lipschitz in the centers"; R_X is the greatest norm of a row, R_Y that of a
-    centre, old or new.
+    Paper, thm. "Lipschitz in the centers"; R_Y is the greatest norm of a centre, old or new.
     """
-    reach = _longest(X) + max(_longest(Y), _longest(Z))
-    return 2.0 * len(Y) / reg * reach
+    return len(Y) * max(centre_bound(X, Y, reg), centre_bound(X, Z, reg))
 
 
 def sharp_lipschitz_in_centres(X: Floats, Y: Floats, Z: Floats, reg: float) -> float:
     """max |x_i - y_l| / reg over rows and both sets of centres: no factor k, and no origin.
 
     sum_l |dT_j/dy_l| <= (2 / reg) (T_j (1 - T_j) + T_j sum_{l != j} T_l) max |x - y|
-    = (4 / reg) T_j (1 - T_j) max |x - y|.
+    = (4 / reg) T_j (1 - T_j) max |x - y|: twice the bound of one derivative.
     """
-    return max(float(cdist(X, Y).max()), float(cdist(X, Z).max())) / reg
+    return 2.0 * max(sharp_centre_bound(X, Y, reg), sharp_centre_bound(X, Z, reg))
 
 
 def leverage_bound(S: Floats, reach: Floats, lipschitz: float, delta: float) -> Floats:

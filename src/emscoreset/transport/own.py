@@ -1,4 +1,4 @@
-"""Transport costs to weights that are given, not a pass's own."""
+"""The entropic cost of weighted points to themselves."""
 
 from __future__ import annotations
 

@@ -1,0 +1,205 @@
+"""From rows and weighted atoms to a proved transport cost.
+
+A sample of the rows finds the offsets nearly; one pass at those lists each row's candidates;
+Newton's method on the lists finds the offsets; a pass over the rows proves the cost. Where
+lists of all rows would be too large those of a sample are kept, and what the proving pass finds
+amiss in the masses is added to the weights that the sample is to meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from emscoreset.ems import FLOOR
+from emscoreset.lists import Lists, ListSums
+from emscoreset.sources.array import ArraySource
+from emscoreset.sources.base import Source
+from emscoreset.stats import Floats, Pass, Rows
+from emscoreset.transport.bounds import Bracket, bracket
+from emscoreset.transport.semidual import Climb, Goal, climb, drift, entropy
+
+COMPLETE = 1 << 21  # entries of lists that hold every atom, 12 bytes each
+MOST_LISTED = 1 << 25  # entries of lists of candidates: 400 MB
+GROWTH = 16  # a sample has so many times the rows of the one before
+MOST_CLIMBED = 300  # passes over lists between two proofs
+MOST_PROVED = 12  # proofs
+WEIGHTLESS = 12.0  # an atom so many eps below a row's best has next to no weight on it
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows in a source, atoms relative to its center with positive weights, a temperature."""
+
+    source: Source
+    Y: Floats  # (k, d)
+    w: Floats  # (k,) sums to 1
+    reg: float
+    rounding: float  # relative, of a number in the float type that passes work in
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Offsets, what they prove, and what it took."""
+
+    h: Floats
+    proved: Bracket
+    passes: int  # over all rows
+    list_passes: int
+    converged: bool
+
+
+class Listing:
+    """Candidates of a source's rows, listed anew where the offsets have moved too far for them."""
+
+    def __init__(self, source: Source, problem: Problem, h: Floats, reach: float) -> None:
+        self.source, self.problem = source, problem
+        self.made = 0
+        self.renew(h, reach)
+
+    def renew(self, h: Floats, reach: float) -> None:
+        """Lists of what is within reach at other offsets."""
+        p = Pass(self.problem.Y, h, 0.0, self.problem.source.center)
+        self.lists = self.source.lists(p, reach)
+        self.h, self.reach = h, reach
+        self.made += 1
+
+    def holds(self, h: Floats, margin: float) -> bool:
+        """Whether every atom within ``margin`` of a row's best at these offsets is listed."""
+        return float(np.ptp(h - self.h)) <= self.reach - margin
+
+    def sums(self, h: Floats, eps: float, hessian: bool) -> ListSums:
+        """The sums of a pass over all atoms, but for what has no weight."""
+        if not self.holds(h, WEIGHTLESS * eps):
+            self.renew(h, max(self.reach, 2.0 * WEIGHTLESS * eps))
+        return self.source.kernel.list_sums(self.lists, h, eps, hessian=hessian)
+
+
+class Search:
+    """A solution on its way: the listed rows, an offset and its temperature, the best bounds."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tol = problem, tol
+        self.passes = self.list_passes = 0
+        self.threads = ThreadpoolController()
+        source, k = problem.source, len(problem.w)
+        m = max(COMPLETE // k, 64)
+        rows = source.whole(m)
+        self.whole = rows is not None  # whether all rows are listed
+        if rows is None:
+            rows = source.sample(m, np.random.default_rng(0))
+        self.listing = Listing(_kept(rows, source), problem, np.zeros(k), np.inf)
+        self.unit, self.eps, self.h = start(self.listing.lists, problem)
+        self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w)
+        self.target = problem.w  # the masses that the listed rows are to have
+
+    @property
+    def converged(self) -> bool:
+        """Whether the bracket is as narrow as it was to be."""
+        return self.bounds.gap <= max(self.tol * self.bounds.upper, FLOOR * self.unit)
+
+    def run(self, exact: bool) -> Solution:
+        """Lists of ever more rows, offsets on them, proofs; the exact finish where it is due."""
+        while not self.whole and self.grow(exact):
+            pass
+        most = 40 if self.problem.reg == 0 and self.whole else MOST_CLIMBED
+        regret, residual = self.tol / 2.0, self.tol / 4.0
+        for _ in range(MOST_PROVED):
+            found = self.climb(regret, residual, most)
+            new = self.prove()
+            if self.converged or (self.whole and not found.reached):
+                break
+            if new.moved > 0.5 * new.gap:
+                residual /= 3.0
+            else:
+                regret /= 3.0
+        if exact or (self.whole and self.problem.reg == 0 and not self.converged):
+            self.settle()
+        return Solution(self.h, self.bounds, self.passes, self.list_passes, self.converged)
+
+    def climb(self, regret: float, residual: float, most: int) -> Climb:
+        """Move the offset up the dual of the listed rows."""
+        goal = Goal(self.problem.reg, regret, residual, self.unit)
+        made = self.listing.made
+        with self.threads.limit(limits=1, user_api="blas"):  # more would wait for each other
+            found = climb(self.listing.sums, self.target, self.h, self.eps, goal, most)
+        self.h, self.eps = found.h, found.eps
+        self.list_passes += found.passes
+        self.passes += (self.listing.made - made) * self.whole
+        return found
+
+    def grow(self, exact: bool) -> bool:
+        """From a sample to a larger one or to all rows; False where there is no room for more."""
+        source, k, m = self.problem.source, len(self.problem.w), self.listing.lists.n
+        # Offsets of a sample are no better than its size allows.
+        found = self.climb(max(self.tol / 2.0, 0.02 * k / m), 0.01, 60)
+        reach = WEIGHTLESS * self.eps + drift(found, self.problem.w, m)
+        length = self.listing.lists.mean_length(self.h, reach)
+        n = source.moments.n
+        if not exact:
+            n = min(n, int(MOST_LISTED / length))
+        if n <= 2 * m and n < source.moments.n:
+            return False
+        rows = GROWTH * m if m < 32 * k and GROWTH * m < n else n
+        self.whole = rows == source.moments.n
+        if not self.whole:
+            source = _kept(source.sample(rows, np.random.default_rng(m)), source)
+        self.listing = Listing(source, self.problem, self.h, reach)
+        self.passes += self.whole
+        return True
+
+    def prove(self) -> Bracket:
+        """A pass over the rows; what it finds amiss in the masses the listed rows make good."""
+        p = self.problem
+        new = bracket(p.source, p.Y, p.w, self.h, self.eps, p.reg, p.rounding)
+        self.passes += 1 + (0 < p.reg < self.eps)
+        self.bounds = self.bounds.narrowed(new)
+        if not self.whole:
+            target = np.maximum(self.target + p.w - new.N, 0.1 * p.w)
+            self.target = target / target.sum()
+        return new
+
+    def settle(self) -> None:
+        """The exact plan and its prices, at reg = 0, in lists that hold all rows."""
+        p, listing = self.problem, self.listing
+        kernel = p.source.kernel
+        while True:
+            flow = kernel.settle(listing.lists, self.h, p.w)
+            complete = np.isinf(listing.reach)
+            if complete or (flow.left == 0 and listing.holds(flow.h, 0.0)):
+                break
+            listing.renew(flow.h, 4.0 * listing.reach)
+            self.passes += 1
+            self.h = flow.h
+        self.h, self.eps = flow.h, 0.0
+        self.list_passes += 1
+        lower = float(p.w @ flow.h) + kernel.list_sums(listing.lists, flow.h, 0.0).L0
+        rounding = 1e-14 * (flow.cost + float(p.w @ np.abs(flow.h - p.w @ flow.h)))
+        self.bounds = Bracket(
+            lower=max(min(lower, flow.cost) - rounding, 0.0),
+            upper=flow.cost + rounding,
+            information=entropy(p.w),
+            off=0.0,
+            moved=0.0,
+            N=p.w,
+        )
+
+
+def start(lists: Lists, problem: Problem) -> tuple[float, float, Floats]:
+    """What sharing all rows alike costs, a temperature of a twentieth of it, and an offset.
+
+    At the offset every atom is as good as the nearest one for some row at least.
+    """
+    C = lists.cost.reshape(lists.n, lists.k)
+    unit = max(float(lists.mass @ C @ problem.w), np.finfo(float).tiny)
+    eps = max(0.05 * unit, problem.reg)
+    if eps < 2.0 * problem.reg:
+        eps = problem.reg
+    h: Floats = (C - C.min(axis=1, keepdims=True)).min(axis=0) + eps * np.log(problem.w)
+    return unit, eps, h
+
+
+def _kept(rows: Rows, source: Source) -> ArraySource:
+    return ArraySource(rows.X, rows.mass, kernel=source.kernel)
