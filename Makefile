@@ -48,6 +48,10 @@ bench-pass: $(VENV)/.benched
 bench-fit: $(VENV)/.benched
 	$(BIN)/python -m bench.fit $(ARGS)
 
+.PHONY: bench-encode
+bench-encode: $(VENV)/.benched
+	$(BIN)/python -m bench.encode $(ARGS)
+
 bench-transport: $(VENV)/.benched
 	$(BIN)/python -m bench.transport $(ARGS)
 
