@@ -38,8 +38,8 @@ def test_a_kernel_that_is_not_there_is_an_error():
         get_kernel("cuda")
 
 
-def test_the_readmes_example_runs(tmp_path):
-    """The first block of Python in the README, as it stands."""
+def test_the_readmes_examples_run(tmp_path):
+    """The blocks of Python in the README, as they stand."""
     text = (ROOT / "README.md").read_text()
-    code = text.split("```python\n", 1)[1].split("```", 1)[0]
+    code = "\n".join(part.split("```", 1)[0] for part in text.split("```python\n")[1:])
     subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True)

@@ -85,7 +85,7 @@ def fit(
         from emscoreset.api import compress
 
         check_target(output, data)
-        with Console(stderr=True).status(f"reading {data.name} ..."):
+        with Console(stderr=True).status(f"compressing {data.name} ..."):
             coreset = compress(
                 data,
                 n_atoms,

@@ -17,7 +17,6 @@ from emscoreset.search.seeding import canonical, sample_rows, seed
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Rows
-from emscoreset.transport import entropic_self_cost
 
 ALGORITHMS = ("auto", "plain")
 
@@ -131,6 +130,8 @@ def _all_rows(
     callback: Callback | None,
 ) -> Outcome:
     """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
+    from emscoreset.transport import entropic_self_cost  # which loads scikit-learn
+
     looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
     own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)
     exact = replace(looked, N=start.w, distance=own, n_iter=1, converged=True)  # one step: all set
