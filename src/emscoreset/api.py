@@ -72,7 +72,7 @@ def compress(
         What numbers are divided by: their standard deviation, a robust one, or nothing.
     importance : mapping, optional
         By how much the differences in a column count, such as ``{"age": 2}``.
-    algorithm : {"auto", "plain"}
+    algorithm : {"auto", "plain", "best"}
         As in `EMSCoreset`.
     random_state : int, RandomState, Generator or None
         The seed used is in the coreset's ``provenance``.

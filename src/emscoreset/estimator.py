@@ -47,14 +47,17 @@ class EMSCoreset(
         shares it among several. Rows tell two atoms apart down to about sqrt(reg).
     init : {"k-means++", "random"} or array of shape (n_atoms, n_features)
         Where to start.
-    algorithm : {"auto", "plain"}, default="auto"
-        "plain" is Algorithm 1 of the paper from random rows; "auto" is the best there is.
+    algorithm : {"auto", "plain", "best"}, default="auto"
+        "auto" starts with twice the atoms, takes away those that are missed least, and
+        descends with momentum, on growing samples and then on all rows; "best" spends about
+        ten times more on where the atoms are. "plain" is
+        Algorithm 1 of the paper from random rows. ``history_`` tells what each pass read.
     tol : float
         Stop where a full pass lowers the objective by less than this share of it.
     shift_tol : float, optional
         Stop where the atoms move by less than this (Frobenius norm), the paper's rule.
     max_iter : int, default=1000
-        At most so many times the atoms move.
+        At most so many times the atoms move, in passes over samples and over all rows.
     kernel : {"auto", "native", "numpy"}, default="auto"
         What computes a pass; "auto" takes the best there is.
     n_jobs : int, optional
@@ -81,7 +84,7 @@ class EMSCoreset(
         How often the atoms moved.
     converged_ : bool
     history_ : tuple of Record
-        One entry a pass.
+        One entry a pass: the rows it read, its objective, and whether it was kept.
     n_features_in_ : int
     feature_names_in_ : array of str, where the rows had names.
     atom_labels_ : array of shape (n_atoms,), after `fit_stratified`: each atom's class.
@@ -90,7 +93,7 @@ class EMSCoreset(
     -----
     Up to 16,384 rows of positive weight (or 16 for each atom, where that is more) the fit does
     not depend on the order of the rows, nor on whether a row is repeated or weighted. Beyond
-    that the start is drawn from a sample by position; every pass still reads all rows.
+    that samples are drawn by position; the last passes always read all rows.
 
     Examples
     --------

@@ -60,3 +60,16 @@ def plusplus(
     level: str,
 ) -> list[int]:
     """The rows that greedy k-means++ chooses."""
+
+def forest_contributions(
+    forest: tuple[object, ...], x: Floats, y: Floats, w: Floats, out: Floats, threads: int
+) -> None:
+    """Adds sum_j w_j phi(x_i; y_j) to out (n, features, outputs); x and y by columns."""
+
+def forest_pairs(
+    forest: tuple[object, ...], x: Floats, y: Floats, out: Floats, threads: int
+) -> None:
+    """Adds phi(x_i; y_j) to out (n, k, features, outputs)."""
+
+def forest_margins(forest: tuple[object, ...], x: Floats, out: Floats, threads: int) -> None:
+    """Adds the trees' values at each row to out (n, outputs)."""
