@@ -120,16 +120,15 @@ def page(rows: list[dict[str, str]], n: int, k: int, *, write: bool) -> None:
 
 TITLE = "# A mixed table to real rows, against pandas and scikit-learn"
 ABOUT = """\
-A Parquet file of {n:,} orders (14 columns: categories, a date, numbers, gaps, two identifiers) to {k}
-real rows with weights. Each runs once, in a process of its own, from the file to the frame of chosen rows;
-imports are in the time. The other way is pandas, `SimpleImputer(add_indicator=True)`, `StandardScaler`,
-`OneHotEncoder` and `KMeans` with their defaults, then the row nearest to each centre. Time and peak
-memory are multiples of emscoreset's; `make bench-compress` runs it again."""
+A Parquet file of {n:,} orders (14 columns: categories, a date, numbers, gaps, two identifiers) to
+{k} real rows with weights. Each runs once, in a process of its own, from the file to the frame of
+chosen rows; imports are in the time. The other way is pandas, `SimpleImputer(add_indicator=True)`,
+`StandardScaler`, `OneHotEncoder` and `KMeans` with their defaults, then the row nearest to each
+centre. Time and peak memory are multiples of emscoreset's; `make bench-compress` runs it again."""
 READ = """\
-*Kept* is the share of the variance that the chosen rows keep (each row served by the nearest one), in
-emscoreset's encoding, where a column of categories counts as one number, and in the plain one-hot encoding,
-where a category's weight grows with its share's spread and gaps are columns scaled like numbers. Each
-does better in the encoding that it worked in."""
+*Kept* is the share of the variance that the chosen rows keep (each row served by the nearest one):
+in emscoreset's encoding, where a column of categories counts as one number, and in the other, of
+plain one-hot columns. Each does better in the encoding that it worked in."""
 SHARES = ("in its encoding", "in theirs")
 
 if __name__ == "__main__":
