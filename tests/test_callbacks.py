@@ -51,7 +51,8 @@ def test_a_task_for_each_pass():
 
 def test_a_true_answer_ends_the_descent():
     watch = Watch(lambda ends: len(ends) == 3)
-    found = EMSCoreset(5, random_state=0).set_callbacks(watch).fit(X)
+    model = EMSCoreset(5, algorithm="plain", random_state=0)
+    found = model.set_callbacks(watch).fit(X)
     assert len(found.history_) == 3
     assert not found.converged_
     assert found.coreset_.distance == found.distance_

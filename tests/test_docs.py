@@ -68,14 +68,15 @@ def test_the_code_that_the_pages_name_exists():
     text = (ROOT / "docs/algorithm.md").read_text()
     for path in re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", text):
         assert (PACKAGE / path).exists() or (ROOT / "tests" / path).exists(), path
-    modules = {p.stem for p in PACKAGE.rglob("*.py")} | {p.name for p in PACKAGE.iterdir()}
     found = 0
     for dotted in re.findall(r"`((?:\w+\.)+\w+)`", text):
-        module, _, name = dotted.rpartition(".")
-        if module.split(".")[0] not in modules or name in ("md", "py"):
-            continue
-        assert hasattr(importlib.import_module(f"emscoreset.{module}"), name), dotted
-        found += 1
+        *folders, module, name = dotted.split(".")
+        paths = [p for p in PACKAGE.rglob("*") if p.stem == module and name not in ("md", "py")]
+        for path in paths:
+            where = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+            if where.endswith(".".join([*folders, module])):
+                assert hasattr(importlib.import_module(f"emscoreset.{where}"), name), dotted
+                found += 1
     assert found >= 4
 
 

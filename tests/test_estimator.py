@@ -66,6 +66,7 @@ class TestWeightsAndOrder:
         assert_same_fit(fit(repeated[::-1]), weighted)
         assert fit(repeated).coreset_.mass == weighted.coreset_.mass == COUNTS.sum()
 
+    @pytest.mark.filterwarnings("ignore:.*atoms merged:UserWarning")
     @given(st.integers(0, 2**32 - 1), st.sampled_from(REGS))
     @settings(max_examples=25)
     def test_on_ugly_rows(self, seed, reg):
