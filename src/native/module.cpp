@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_transport.h"
 #include "borrowed.h"
 
 using ems::Borrowed;
@@ -92,4 +93,5 @@ NB_MODULE(_native, m) {
   m.def("plusplus", &plusplus, nb::arg("X"), nb::arg("mass").none(), nb::arg("first"),
         nb::arg("uniforms"), nb::arg("steps"), nb::arg("trials"), nb::arg("threads"),
         nb::arg("level"), "The rows that greedy k-means++ chooses.");
+  bind_transport(m);
 }

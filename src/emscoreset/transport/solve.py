@@ -2,13 +2,13 @@
 
 A sample of the rows finds the offsets nearly; one pass at those lists each row's candidates;
 Newton's method on the lists finds the offsets; a pass over the rows proves the cost. Where
-lists of all rows would be too large those of a sample are kept, and what the proving pass finds
-amiss in the masses is added to the weights that the sample is to meet.
+lists of all rows would be too large the offsets of a sample are improved by passes over the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -17,9 +17,18 @@ from emscoreset.ems import FLOOR
 from emscoreset.lists import Lists, ListSums
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
-from emscoreset.stats import Floats, Pass, Rows
+from emscoreset.stats import Floats, Pass, Rows, Stats, Want
 from emscoreset.transport.bounds import Bracket, bracket
-from emscoreset.transport.semidual import Climb, Goal, climb, drift, entropy
+from emscoreset.transport.semidual import (
+    Climb,
+    Goal,
+    climb,
+    cooler,
+    drift,
+    entropy,
+    response,
+    secant,
+)
 
 COMPLETE = 1 << 21  # entries of lists that hold every atom, 12 bytes each
 MOST_LISTED = 1 << 25  # entries of lists of candidates: 400 MB
@@ -92,8 +101,7 @@ class Search:
             rows = source.sample(m, np.random.default_rng(0))
         self.listing = Listing(_kept(rows, source), problem, np.zeros(k), np.inf)
         self.unit, self.eps, self.h = start(self.listing.lists, problem)
-        self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w)
-        self.target = problem.w  # the masses that the listed rows are to have
+        self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w, -np.inf)
 
     @property
     def converged(self) -> bool:
@@ -104,6 +112,16 @@ class Search:
         """Lists of ever more rows, offsets on them, proofs; the exact finish where it is due."""
         while not self.whole and self.grow(exact):
             pass
+        if self.whole:
+            self.refine()
+        else:
+            self.polish()
+        if exact or (self.whole and self.problem.reg == 0 and not self.converged):
+            self.settle()
+        return Solution(self.h, self.bounds, self.passes, self.list_passes, self.converged)
+
+    def refine(self) -> None:
+        """Climb on lists of all rows, and prove, until the bracket is narrow enough."""
         most = 40 if self.problem.reg == 0 and self.whole else MOST_CLIMBED
         regret, residual = self.tol / 2.0, self.tol / 4.0
         for _ in range(MOST_PROVED):
@@ -115,16 +133,41 @@ class Search:
                 residual /= 3.0
             else:
                 regret /= 3.0
-        if exact or (self.whole and self.problem.reg == 0 and not self.converged):
-            self.settle()
-        return Solution(self.h, self.bounds, self.passes, self.list_passes, self.converged)
+
+    def polish(self) -> None:
+        """Passes over all rows alone: BFGS from where a sample's offsets and curvature leave it.
+
+        The gradient of -D is N - w. Each pass proves a bracket, too.
+        """
+        w = self.problem.w
+        found = self.climb(self.tol / 2.0, 0.01, MOST_CLIMBED)
+        inverse = response(found, w)
+        here, t = self.prove(), 1.0
+        move = inverse @ (w - here.N)
+        for _ in range(MOST_PROVED):
+            if self.converged:
+                return
+            if here.moved < 0.25 * here.gap:
+                self.eps = cooler(self.eps, 0.25, self.problem.reg)
+                inverse *= 0.5
+                here = self.prove()
+                continue
+            h = self.h
+            self.h = h + t * (move - float(w @ move))
+            there = self.prove()
+            if there.height < here.height + 1e-4 * t * float(move @ (w - here.N)):
+                self.h, t = h, 0.4 * t
+                continue
+            inverse = secant(inverse, t * move, there.N - here.N)
+            here, t = there, 1.0
+            move = inverse @ (w - here.N)
 
     def climb(self, regret: float, residual: float, most: int) -> Climb:
         """Move the offset up the dual of the listed rows."""
         goal = Goal(self.problem.reg, regret, residual, self.unit)
         made = self.listing.made
         with self.threads.limit(limits=1, user_api="blas"):  # more would wait for each other
-            found = climb(self.listing.sums, self.target, self.h, self.eps, goal, most)
+            found = climb(self.listing.sums, self.problem.w, self.h, self.eps, goal, most)
         self.h, self.eps = found.h, found.eps
         self.list_passes += found.passes
         self.passes += (self.listing.made - made) * self.whole
@@ -151,14 +194,11 @@ class Search:
         return True
 
     def prove(self) -> Bracket:
-        """A pass over the rows; what it finds amiss in the masses the listed rows make good."""
+        """A bracket from passes over all rows; the best bounds so far are kept."""
         p = self.problem
         new = bracket(p.source, p.Y, p.w, self.h, self.eps, p.reg, p.rounding)
         self.passes += 1 + (0 < p.reg < self.eps)
         self.bounds = self.bounds.narrowed(new)
-        if not self.whole:
-            target = np.maximum(self.target + p.w - new.N, 0.1 * p.w)
-            self.target = target / target.sum()
         return new
 
     def settle(self) -> None:
@@ -175,7 +215,8 @@ class Search:
             self.h = flow.h
         self.h, self.eps = flow.h, 0.0
         self.list_passes += 1
-        lower = float(p.w @ flow.h) + kernel.list_sums(listing.lists, flow.h, 0.0).L0
+        lower = float(p.w @ flow.h) + lowest(p, flow.h)
+        self.passes += 1
         rounding = 1e-14 * (flow.cost + float(p.w @ np.abs(flow.h - p.w @ flow.h)))
         self.bounds = Bracket(
             lower=max(min(lower, flow.cost) - rounding, 0.0),
@@ -184,6 +225,7 @@ class Search:
             off=0.0,
             moved=0.0,
             N=p.w,
+            height=lower,
         )
 
 
@@ -199,6 +241,17 @@ def start(lists: Lists, problem: Problem) -> tuple[float, float, Floats]:
         eps = problem.reg
     h: Floats = (C - C.min(axis=1, keepdims=True)).min(axis=0) + eps * np.log(problem.w)
     return unit, eps, h
+
+
+def lowest(problem: Problem, h: Floats) -> float:
+    """sum_i a_i min_j (C_ij - h_j) per unit of mass, in float64 whatever the rows' type."""
+    source = problem.source
+    p = Pass(problem.Y, h, 0.0, source.center, Want.MASSES)
+    parts = (
+        source.kernel.stats(Rows(rows.X.astype(np.float64), rows.mass), p)
+        for rows in source.blocks()
+    )
+    return reduce(Stats.__add__, parts).per_mass().L0
 
 
 def _kept(rows: Rows, source: Source) -> ArraySource:
