@@ -21,6 +21,8 @@ from emscoreset.stats import Floats
 
 # Sums at an offset and a temperature, the last with H or without.
 Sums = Callable[[Floats, float, bool], ListSums]
+# How much of a step from an offset at a temperature the sums are good for, up to 1.
+Room = Callable[[Floats, Floats, float], float]
 
 LONGEST = 100.0  # a step changes no two offsets by more than this many eps against each other
 TRIALS = 30  # points that a search along a step tries at most
@@ -57,7 +59,7 @@ def entropy(w: Floats) -> float:
     return -float(w[alive] @ np.log(w[alive]))
 
 
-def climb(sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -> Climb:
+def climb(sums: Sums, room: Room, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -> Climb:
     """Newton steps until both parts of the gap reach their goal, at most ``most`` passes."""
     passes, best = 0, 0.0  # the best lower bound so far
     while True:
@@ -71,6 +73,7 @@ def climb(sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -
         if reached or passes >= most:
             return Climb(h, eps, found, passes, reached)
         move = newton_step(found, w, eps)
+        move *= room(h, move, eps)
         if eps > goal.reg and regret > most_regret and off * most_regret <= regret * most_off:
             h = h + move
             eps = cooler(eps, most_regret / regret, goal.reg)
@@ -153,10 +156,10 @@ def response(found: Climb, w: Floats) -> Floats:
 def drift(found: Climb, w: Floats, m: int) -> float:
     """How far offsets found on a sample of m rows may be from those of all rows.
 
-    Six standard deviations of their answer to the noise of m draws, or 48 eps where that is less.
+    Three standard deviations of their answer to the noise of m draws, or 12 eps if that is less.
     """
     spread = np.sqrt(np.square(response(found, w)) @ w / m)
-    return min(6.0 * float(spread.max()), 48.0 * found.eps)
+    return min(3.0 * float(spread.max()), 12.0 * found.eps)
 
 
 def secant(inverse: Floats, move: Floats, turn: Floats) -> Floats:

@@ -30,7 +30,8 @@ from emscoreset.transport.semidual import (
     secant,
 )
 
-COMPLETE = 1 << 21  # entries of lists that hold every atom, 12 bytes each
+COMPLETE = 1 << 21  # all rows get lists that hold every atom up to so many entries, 25 MB
+SAMPLED = 1 << 20  # entries of such lists for a sample
 MOST_LISTED = 1 << 25  # entries of lists of candidates: 400 MB
 GROWTH = 16  # a sample has so many times the rows of the one before
 MOST_CLIMBED = 300  # passes over lists between two proofs
@@ -79,6 +80,15 @@ class Listing:
         """Whether every atom within ``margin`` of a row's best at these offsets is listed."""
         return float(np.ptp(h - self.h)) <= self.reach - margin
 
+    def room(self, h: Floats, move: Floats, eps: float) -> float:
+        """The share of a step that stays within these lists, or new ones where it is small."""
+        for _ in range(2):
+            for share in (1.0, 0.5, 0.25):
+                if self.holds(h + share * move, WEIGHTLESS * eps):
+                    return share
+            self.renew(h, max(self.reach, 3.0 * WEIGHTLESS * eps))
+        return WEIGHTLESS * eps / float(np.ptp(move))
+
     def sums(self, h: Floats, eps: float, hessian: bool) -> ListSums:
         """The sums of a pass over all atoms, but for what has no weight."""
         if not self.holds(h, WEIGHTLESS * eps):
@@ -94,11 +104,10 @@ class Search:
         self.passes = self.list_passes = 0
         self.threads = ThreadpoolController()
         source, k = problem.source, len(problem.w)
-        m = max(COMPLETE // k, 64)
-        rows = source.whole(m)
+        rows = source.whole(max(COMPLETE // k, 64))
         self.whole = rows is not None  # whether all rows are listed
         if rows is None:
-            rows = source.sample(m, np.random.default_rng(0))
+            rows = source.sample(max(SAMPLED // k, 64), np.random.default_rng(0))
         self.listing = Listing(_kept(rows, source), problem, np.zeros(k), np.inf)
         self.unit, self.eps, self.h = start(self.listing.lists, problem)
         self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w, -np.inf)
@@ -167,7 +176,9 @@ class Search:
         goal = Goal(self.problem.reg, regret, residual, self.unit)
         made = self.listing.made
         with self.threads.limit(limits=1, user_api="blas"):  # more would wait for each other
-            found = climb(self.listing.sums, self.problem.w, self.h, self.eps, goal, most)
+            found = climb(
+                self.listing.sums, self.listing.room, self.problem.w, self.h, self.eps, goal, most
+            )
         self.h, self.eps = found.h, found.eps
         self.list_passes += found.passes
         self.passes += (self.listing.made - made) * self.whole
@@ -185,7 +196,7 @@ class Search:
             n = min(n, int(MOST_LISTED / length))
         if n <= 2 * m and n < source.moments.n:
             return False
-        rows = GROWTH * m if m < 32 * k and GROWTH * m < n else n
+        rows = GROWTH * m if m < 32 * k and 2 * GROWTH * m < n else n
         self.whole = rows == source.moments.n
         if not self.whole:
             source = _kept(source.sample(rows, np.random.default_rng(m)), source)
