@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 import ot
@@ -98,3 +100,19 @@ def entropic(a: np.ndarray, b: np.ndarray, C: np.ndarray, reg: float, start: np.
     with np.errstate(divide="ignore", invalid="ignore"):
         kl = np.where(P > 0, P * np.log(P / np.outer(a, b)), 0.0).sum()
     return float((P * C).sum() + reg * kl)
+
+
+def shapley_values(f: Callable, x: np.ndarray, Y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Shapley values of v(S) = sum_j w_j f(x_S, y_j outside S) from all coalitions."""
+    d = len(x)
+    inside = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    Z = np.where(inside[:, None, :], x, Y)  # (coalitions, k, d)
+    said = np.asarray(f(Z.reshape(-1, d))).reshape(2**d, len(Y), -1)
+    v = np.einsum("ckq,k->cq", said, w)
+    size = inside.sum(axis=1)
+    phi = np.zeros((d, v.shape[1]))
+    for i in range(d):
+        without = np.flatnonzero(~inside[:, i])
+        share = [factorial(s) * factorial(d - s - 1) / factorial(d) for s in size[without]]
+        phi[i] = share @ (v[without + 2**i] - v[without])
+    return phi

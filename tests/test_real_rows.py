@@ -121,6 +121,26 @@ def test_files_keep_every_type(tmp_path, ending, numbers):
     assert repr(back) == repr(coreset)
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_files_keep_types_that_parquet_has_not(tmp_path, ending):
+    days = [dt.date(2024, 3, 1), dt.date(2023, 1, 1), dt.date(1999, 9, 9)]
+    rows = pa.table(
+        {
+            "seconds": pa.array([NOON, None, NOON], pa.timestamp("s", "Asia/Tokyo"), safe=False),
+            "date64": pa.array([days[0], None, days[2]], pa.date64()),
+            "clock": pa.array([3600, None, 7], pa.time32("s")),
+            "grade": pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.int8()), [5, 3, 9]),
+            "day": pa.DictionaryArray.from_arrays([1, None, 0], pa.array(days), ordered=True),
+        }
+    )
+    make(rows).save(tmp_path / f"c{ending}")
+    back = load(tmp_path / f"c{ending}").rows
+    assert back.schema.equals(rows.schema)
+    assert back.to_pylist() == rows.to_pylist()
+    assert back["grade"].combine_chunks().dictionary.to_pylist() == [5, 3, 9]
+    assert back["day"].combine_chunks().dictionary.to_pylist() == days
+
+
 def test_any_parquet_reader_sees_the_rows(tmp_path):
     rows = mixed().select(["age", "town"])
     make(rows).save(tmp_path / "c.parquet")

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from emscoreset.kernels import Kernel, get_kernel
-from emscoreset.rows import RealRows, real_rows
+from emscoreset.rows import Placed, real_rows
 from emscoreset.sources.array import ArraySource
 from emscoreset.stats import log_offset
 from oracles import Problem, costs, problems, w2
@@ -18,7 +18,7 @@ from oracles import Problem, costs, problems, w2
 KERNEL = get_kernel("auto")
 
 
-def chosen(problem: Problem, reg: float, **options) -> RealRows:
+def chosen(problem: Problem, reg: float, **options) -> Placed:
     source = ArraySource(problem.X, problem.a, kernel=KERNEL, **options)
     return real_rows(source, problem.Y, problem.w, reg)
 

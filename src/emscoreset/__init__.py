@@ -8,7 +8,9 @@ from emscoreset.io import load
 from emscoreset.plain import CoresetFileError
 
 if TYPE_CHECKING:
+    from emscoreset.api import compress
     from emscoreset.estimator import EMSCoreset
+    from emscoreset.scoring import Score, score
     from emscoreset.transport import (
         TransportResult,
         sinkhorn_distance,
@@ -21,10 +23,13 @@ __all__ = [
     "Coreset",
     "CoresetFileError",
     "EMSCoreset",
+    "Score",
     "TransportResult",
     "__version__",
+    "compress",
     "from_frame",
     "load",
+    "score",
     "sinkhorn_distance",
     "sinkhorn_divergence",
     "wasserstein_distance",
@@ -33,6 +38,9 @@ __all__ = [
 # scikit-learn loads pandas and rich where it finds them: only who asks for it pays.
 _LAZY = {
     "EMSCoreset": "emscoreset.estimator",
+    "Score": "emscoreset.scoring",
+    "compress": "emscoreset.api",
+    "score": "emscoreset.scoring",
     "TransportResult": "emscoreset.transport",
     "sinkhorn_distance": "emscoreset.transport",
     "sinkhorn_divergence": "emscoreset.transport",

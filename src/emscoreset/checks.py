@@ -1,7 +1,8 @@
-"""Numbers that users give: refused by name where they make no sense."""
+"""What users give: numbers refused by name where they make no sense, parameters in words."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,3 +18,20 @@ def check_number(name: str, value: Any, kind: type, least: int) -> None:
         return
     what = "whole number" if kind is Integral else "finite number"
     raise ValueError(f"{name} must be a {what} >= {least}, not {value!r}")
+
+
+def in_words(value: Any) -> Any:
+    """A parameter or a label as JSON holds it."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): in_words(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [in_words(one) for one in value]
+    if hasattr(value, "shape"):
+        return f"array of shape {tuple(value.shape)}"
+    return type(value).__name__

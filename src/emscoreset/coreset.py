@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from emscoreset.encode import Encoder
-
+    from emscoreset.profile import Comparison
 
 REAL = (
     "these are real rows: where they describe people, real people; "
@@ -201,6 +201,62 @@ class Coreset:
         from emscoreset.io import save
 
         save(self, path)
+
+    def compare(self) -> list[Comparison]:
+        """Mean, spread and quantiles of each column, or its shares of categories: data, coreset.
+
+        Of a coreset that `compress` made. ``pandas.DataFrame(coreset.compare())`` is a frame.
+        """
+        from emscoreset.profile import compare
+
+        if self.rows is None or "columns" not in self.provenance:
+            raise ValueError("the columns of the data are known to coresets of compress() alone")
+        return compare(self.provenance["columns"], self.rows, self.weights)
+
+    def summary(self) -> str:
+        """What it is, and its columns beside the data's."""
+        from emscoreset.profile import as_text
+
+        return f"{self.in_words()}\n\n{as_text(self.compare())}"
+
+    def in_words(self) -> str:
+        """What it is, in a few lines."""
+        real = self.row_numbers is not None
+        size = f"{len(self):,} {'of' if real else 'weighted atoms for'} {self.n:,} rows"
+        lines = [f"{size}; {self._lost_in_words()}"]
+        if strata := self.provenance.get("strata"):
+            shown = [
+                f"{one['label']}: {100 * one['share']:.4g} % in {one['n_atoms']:,}"
+                for one in strata[:10]
+            ]
+            lines.append(
+                f"masses of the classes are exact: {', '.join(shown)}"
+                f"{', ...' if len(strata) > 10 else ''}"
+            )
+        lines += self.provenance.get("messages", ())
+        if self.rows is not None and real:
+            lines.append(REAL)
+        return "\n".join(lines)
+
+    def _lost_in_words(self) -> str:
+        what = "variance" if self.encoder is None else "encoded variance"
+        if np.isnan(self.upper) or np.isnan(self.variance):
+            return "what they keep of the data is not known"
+        if not self.variance > 0:
+            return "the rows are equal, nothing is lost"
+        low, high = (f"{100 * (1 - b / self.variance):.4g}" for b in (self.upper, self.lower))
+        if low == high:
+            return f"{low} % of the {what} kept (exact)"
+        if self.reg == 0 and self.provenance.get("strata"):
+            return f"{low} % of the {what} kept with the classes apart (exact)"
+        return f"between {low} % and {high} % of the {what} kept"
+
+    def figures(self) -> dict[str, Any]:
+        """Sizes, distances and how it was made, as JSON holds them."""
+        names = ("n", "mass", "reg", "distance", "lower", "upper", "variance", "kept")
+        out = {"n_rows": len(self), **{name: getattr(self, name) for name in names}}
+        made = {name: one for name, one in self.provenance.items() if name != "columns"}
+        return {**out, "provenance": made}
 
     def __repr__(self) -> str:
         lines = [f"Coreset: {self._size_in_words()}"]

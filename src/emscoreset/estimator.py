@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from emscoreset.apply import distances, labels, plan, responsibilities
 from emscoreset.callbacks import CallbackSupportMixin, Reporter, with_callbacks
+from emscoreset.checks import in_words
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel, get_kernel
@@ -26,7 +26,7 @@ from emscoreset.search.merging import merged_note
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Pass
-from emscoreset.strata import classes_of, fit_strata, in_words, join, strata
+from emscoreset.strata import classes_of, fit_strata, join, strata, told
 from emscoreset.theory.stability import Stability, stability
 from emscoreset.validation import checked_rows
 
@@ -48,14 +48,17 @@ class EMSCoreset(
         shares it among several. Rows tell two atoms apart down to about sqrt(reg).
     init : {"k-means++", "random"} or array of shape (n_atoms, n_features)
         Where to start.
-    algorithm : {"auto", "plain"}, default="auto"
-        "plain" is Algorithm 1 of the paper from random rows; "auto" is the best there is.
+    algorithm : {"auto", "plain", "best"}, default="auto"
+        "auto" starts with twice the atoms, takes away those that are missed least, and
+        descends with momentum, on growing samples and then on all rows; "best" spends about
+        ten times more on where the atoms are. "plain" is
+        Algorithm 1 of the paper from random rows. ``history_`` tells what each pass read.
     tol : float
         Stop where a full pass lowers the objective by less than this share of it.
     shift_tol : float, optional
         Stop where the atoms move by less than this (Frobenius norm), the paper's rule.
     max_iter : int, default=1000
-        At most so many times the atoms move.
+        At most so many times the atoms move, in passes over samples and over all rows.
     kernel : {"auto", "native", "numpy"}, default="auto"
         What computes a pass; "auto" takes the best there is.
     n_jobs : int, optional
@@ -82,7 +85,7 @@ class EMSCoreset(
         How often the atoms moved.
     converged_ : bool
     history_ : tuple of Record
-        One entry a pass.
+        One entry a pass: the rows it read, its objective, and whether it was kept.
     n_features_in_ : int
     feature_names_in_ : array of str, where the rows had names.
     atom_labels_ : array of shape (n_atoms,), after `fit_stratified`: each atom's class.
@@ -91,7 +94,7 @@ class EMSCoreset(
     -----
     Up to 16,384 rows of positive weight (or 16 for each atom, where that is more) the fit does
     not depend on the order of the rows, nor on whether a row is repeated or weighted. Beyond
-    that the start is drawn from a sample by position; every pass still reads all rows.
+    that samples are drawn by position; the last passes always read all rows.
 
     Examples
     --------
@@ -149,15 +152,15 @@ class EMSCoreset(
         settings, seed = self._settings(), drawn_seed(self.random_state)
         source, noted = self._open_rows(X, sample_weight)
         classes = strata(*classes_of(y, source.n), sample_weight)
-        parts = fit_strata(source, classes, settings, np.random.default_rng(seed), real=False)
+        parts = fit_strata(source, classes, settings, np.random.default_rng(seed))
         joined = join(source, parts, settings.reg)
-        coreset = joined.coreset(
+        coreset = joined.outcome.coreset(
             source,
-            settings.reg,
+            settings,
             feature_names=noted.get("feature_names_in_", ()),
-            provenance=self._provenance(seed) | {"strata": in_words(parts)},
+            provenance=self._provenance(seed) | {"strata": told(parts)},
         )
-        fitted = noted | _finished(coreset, [part.outcome for part in parts])
+        fitted = noted | _finished(coreset, joined.outcome)
         p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
         fitted["_labels"] = labels(source.X, p, source.kernel)
         fitted["atom_labels_"] = np.array(joined.labels)
@@ -187,7 +190,7 @@ class EMSCoreset(
             feature_names=noted.get("feature_names_in_", ()),
             provenance=self._provenance(seed),
         )
-        fitted = noted | _finished(coreset, [found])
+        fitted = noted | _finished(coreset, found)
         if isinstance(source, ArraySource) and source is not X:
             p = plan(coreset.atoms, coreset.weights, settings.reg, source.X.dtype)
             fitted["_labels"] = labels(source.X, p, source.kernel)
@@ -227,7 +230,7 @@ class EMSCoreset(
             "made_by": type(self).__name__,
             "version": version("emscoreset"),
             "seed": seed,
-            "parameters": {name: _in_words(v) for name, v in self.get_params(False).items()},
+            "parameters": in_words(self.get_params(False)),
         }
 
     @property
@@ -342,16 +345,16 @@ def _plain_fit(atoms: Floats, weights: Floats, reg: float) -> dict[str, Any]:
     return {"atoms_": atoms, "weights_": weights, "_reg": reg}
 
 
-def _finished(coreset: Coreset, found: Sequence[Outcome]) -> dict[str, Any]:
-    """The attributes of a fit, or of several whose atoms are one coreset."""
+def _finished(coreset: Coreset, found: Outcome) -> dict[str, Any]:
+    """The attributes of a fit that ended with this coreset."""
     return _plain_fit(coreset.atoms, coreset.weights, coreset.reg) | {
         "coreset_": coreset,
         "distance_": coreset.distance,
         "lower_": coreset.lower,
         "upper_": coreset.upper,
-        "n_iter_": max(one.n_iter for one in found),
-        "converged_": all(one.converged for one in found),
-        "history_": tuple(record for one in found for record in one.history),
+        "n_iter_": found.n_iter,
+        "converged_": found.converged,
+        "history_": found.history,
     }
 
 
@@ -373,16 +376,3 @@ def drawn_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 31))
     return int(check_random_state(random_state).randint(1 << 31, dtype=np.int64))
-
-
-def _in_words(value: Any) -> Any:
-    """A parameter as JSON holds it."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if hasattr(value, "shape"):
-        return f"array of shape {tuple(value.shape)}"
-    return type(value).__name__

@@ -48,14 +48,27 @@ def save(coreset: Coreset, path: str | Path) -> None:
         write(coreset, file)
 
 
+def check_target(path: str | Path, source: str | Path) -> None:
+    """Refuse, before long work, a file that `save` could not write, or that is the source."""
+    path = Path(path)
+    _by_ending(path)
+    _check_folder(path)
+    if path.exists() and Path(source).exists() and path.samefile(source):
+        raise ValueError(f"the output {str(path)!r} is the input: give it another name")
+
+
+def _check_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(path.parent)!r} does not exist")
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when all of it is on disk.
 
     Nobody ever reads half of it, and after an error the old file is as it was.
     """
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(path.parent)!r} does not exist")
+    _check_folder(path)
     beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
     try:
         with beside.open("xb") as file:

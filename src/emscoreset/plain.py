@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,25 @@ def read_plain(raw: bytes | NDArray[np.uint8], most_rows: int) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(buffer), page_checksum_verification=True) as file:
         _refuse_more_than_the_bytes(file.metadata, buffer.size, most_rows)
         table = file.read()
+        own = (file.metadata.metadata or {}).get(b"ARROW:schema")
     table.validate(full=True)
+    return table if own is None else _with_own_types(table, own)
+
+
+def _with_own_types(table: pa.Table, written: bytes) -> pa.Table:
+    """Parquet has no seconds, no date64 and categories of text alone; Arrow's schema tells."""
+    import pyarrow as pa
+
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+    lost = (pa.types.is_timestamp, pa.types.is_time, pa.types.is_date, pa.types.is_dictionary)
+    for j, field in enumerate(table.schema):
+        k = schema.get_field_index(field.name)
+        kind = field.type if k < 0 else schema.field(k).type
+        if kind != field.type and any(one(kind) for one in lost):
+            column = table.column(j)
+            if pa.types.is_dictionary(kind):
+                column = column.cast(kind.value_type).dictionary_encode()
+            table = table.set_column(j, field.with_type(kind), column.cast(kind))
     return table
 
 
@@ -75,10 +94,13 @@ def categories(table: pa.Table) -> dict[str, list[Any]]:
         if not pa.types.is_dictionary(column.type):
             continue
         levels = column.combine_chunks().dictionary
+        if len(levels) > MOST_CATEGORIES:
+            continue
         plain = levels.to_pylist()
-        simple = all(isinstance(level, (str, int, float, bool)) for level in plain)
-        if simple and len(levels) <= MOST_CATEGORIES:
+        if all(isinstance(level, (str, int, float, bool)) for level in plain):
             kept[name] = plain
+        elif pa.types.is_temporal(levels.type):
+            kept[name] = levels.cast(pa.string()).to_pylist()
     return kept
 
 
@@ -91,7 +113,9 @@ def with_categories(table: pa.Table, levels: dict[str, list[Any]]) -> pa.Table:
         if field.name not in levels or not pa.types.is_dictionary(field.type):
             continue
         kind = field.type
-        known = pa.array(levels[field.name], type=kind.value_type)
+        known = pa.array(levels[field.name])
+        if known.type != kind.value_type:  # dates as text, and narrow numbers
+            known = known.cast(kind.value_type)
         values = table.column(j).cast(kind.value_type)
         codes = pc.index_in(values, value_set=known).combine_chunks()
         if codes.null_count > values.null_count:

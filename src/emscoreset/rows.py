@@ -7,7 +7,7 @@ N |r - y|^2 more. No n x k matrix is formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,16 +19,22 @@ POOL = 1024  # rows that are looked at, at least, for atoms without a row of the
 
 
 @dataclass(frozen=True)
-class RealRows:
-    """Different rows of a source, the masses of a pass at them, and its exact distance."""
+class Placed:
+    """Atoms at their last places, the masses of a pass there, and its exact distance."""
 
-    numbers: Ints  # (k,) counted from 0
-    atoms: Floats  # (k, d) those rows
+    atoms: Floats  # (k, d)
     weights: Floats  # (k,) sums to 1
     distance: Distance
+    numbers: Ints | None = None  # (k,) which rows they are, counted from 0
 
 
-def real_rows(source: ArraySource, atoms: Floats, weights: Floats, reg: float) -> RealRows:
+def place(source: ArraySource, atoms: Floats, weights: Floats, reg: float) -> Placed:
+    """The weights and the distance of atoms here, from one pass."""
+    p, stats = ems_pass(source, State(atoms - source.center, weights), reg)
+    return Placed(atoms, stats.N / stats.N.sum(), exact_distance(p, stats))
+
+
+def real_rows(source: ArraySource, atoms: Floats, weights: Floats, reg: float) -> Placed:
     """A different row of positive mass for each atom, and weights and distance for these rows.
 
     Every row belongs to its most responsible atom, and an atom takes the nearest of its own. An
@@ -40,14 +46,8 @@ def real_rows(source: ArraySource, atoms: Floats, weights: Floats, reg: float) -
     w = np.where(own, np.maximum(weights, 1.0 / source.n), 1.0 / source.n)
     if not own.all():
         numbers[~own] = _far_rows(source, numbers[own], int((~own).sum()))
-    state = State(_values(source, numbers), w / w.sum())
-    p, stats = ems_pass(source, state, reg)
-    return RealRows(
-        numbers=numbers,
-        atoms=np.asarray(source.X[numbers], dtype=np.float64),
-        weights=stats.N / stats.N.sum(),
-        distance=exact_distance(p, stats),
-    )
+    rows = np.asarray(source.X[numbers], dtype=np.float64)
+    return replace(place(source, rows, w / w.sum(), reg), numbers=numbers)
 
 
 def _nearest_own(source: ArraySource, state: State, reg: float) -> Ints:

@@ -8,7 +8,7 @@ class does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
-from emscoreset.coreset import Coreset
+from emscoreset.checks import in_words
 from emscoreset.ems import Distance
-from emscoreset.rows import real_rows
+from emscoreset.rows import Placed
 from emscoreset.search.drive import Outcome, Settings, fit
 from emscoreset.sources.array import ArraySource, checked_masses
 from emscoreset.sources.base import Source
@@ -47,11 +47,13 @@ class Part:
     label: Any
     share: float  # of the data's mass
     source: ArraySource  # its rows
+    settings: Settings
     outcome: Outcome
-    atoms: Floats  # (k, d) real rows where there are numbers
-    weights: Floats  # (k,) sums to 1
-    distance: Distance
-    numbers: Ints | None  # (k,) the rows' numbers among all rows
+    numbers: Ints | None  # the rows that its atoms are, among all rows
+
+
+# Where a fit's atoms end, given the rows, the atoms, their weights and reg.
+Place = Callable[[ArraySource, Floats, Floats, float], Placed]
 
 
 def classes_of(y: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
@@ -91,14 +93,15 @@ def apportion(n_atoms: int, shares: Floats, most: Ints) -> Ints:
 
 
 def fit_whole(
-    source: ArraySource, settings: Settings, rng: np.random.Generator, *, real: bool
+    source: ArraySource, settings: Settings, rng: np.random.Generator, place: Place | None = None
 ) -> Part:
-    """A fit to all rows; where ``real`` rows of the data take the places of its atoms."""
+    """A fit to all rows; ``place`` moves its atoms to other places."""
     found = fit(source, settings, rng)
-    if not real:
-        return Part(None, 1.0, source, found, found.atoms, found.weights, found.distance, None)
-    rows = real_rows(source, found.atoms, found.weights, settings.reg)
-    return Part(None, 1.0, source, found, rows.atoms, rows.weights, rows.distance, rows.numbers)
+    if place is None:
+        return Part(None, 1.0, source, settings, found, None)
+    at = place(source, found.atoms, found.weights, settings.reg)
+    found = replace(found, atoms=at.atoms, weights=at.weights, distance=at.distance)
+    return Part(None, 1.0, source, settings, found, at.numbers)
 
 
 def fit_strata(
@@ -106,8 +109,7 @@ def fit_strata(
     classes: Strata,
     settings: Settings,
     rng: np.random.Generator,
-    *,
-    real: bool,
+    place: Place | None = None,
 ) -> list[Part]:
     """The same for the rows of each class alone, its atoms by its share of the mass."""
     many = len(classes.labels)
@@ -123,8 +125,8 @@ def fit_strata(
         apportion(settings.n_atoms, classes.shares, most),
         strict=True,
     ):
-        own = source.subset(members)
-        part = fit_whole(own, replace(settings, n_atoms=int(k)), rng, real=real)
+        wanted = replace(settings, n_atoms=int(k))
+        part = fit_whole(source.subset(members), wanted, rng, place)
         numbers = None if part.numbers is None else members[part.numbers]
         parts.append(replace(part, label=label, share=float(share), numbers=numbers))
     return parts
@@ -132,30 +134,11 @@ def fit_strata(
 
 @dataclass(frozen=True)
 class Joined:
-    """The parts' coresets as one."""
+    """The parts as one."""
 
-    atoms: Floats
-    weights: Floats
-    distance: Distance
-    labels: tuple[Any, ...]  # the class of each atom
+    outcome: Outcome
+    labels: list[Any]  # the class of each atom
     numbers: Ints | None
-
-    def coreset(self, source: Source, reg: float, **more: Any) -> Coreset:
-        """The coreset; ``more`` are its other fields."""
-        moments = source.moments
-        return Coreset(
-            atoms=self.atoms,
-            weights=self.weights,
-            mass=moments.mass,
-            n=moments.n,
-            reg=reg,
-            distance=self.distance.value,
-            lower=self.distance.lower,
-            upper=self.distance.upper,
-            variance=moments.variance,
-            row_numbers=self.numbers,
-            **more,
-        )
 
 
 def join(source: ArraySource, parts: Sequence[Part], reg: float) -> Joined:
@@ -164,19 +147,25 @@ def join(source: ArraySource, parts: Sequence[Part], reg: float) -> Joined:
     Its bounds are those on W_2^2 without that condition: the plan that keeps it is one of many,
     and no plan is cheaper than sending every row to the nearest atom.
     """
-    s = np.array([part.share for part in parts])
-    atoms = np.concatenate([part.atoms for part in parts])
-    weights = np.concatenate([part.share * part.weights for part in parts])
-    labels = tuple(part.label for part in parts for _ in part.weights)
-    given = [part.numbers for part in parts if part.numbers is not None]
+    found = [part.outcome for part in parts]
+    labels = [part.label for part in parts for _ in part.outcome.atoms]
     if len(parts) == 1:
-        distance = parts[0].distance
-    else:
-        value = float(s @ [part.distance.value for part in parts]) - reg * float(s @ np.log(s))
-        upper = float(s @ [part.distance.upper for part in parts])
-        distance = Distance(value, min(nearest_cost(source, atoms), upper), upper)
-    numbers = np.concatenate(given) if given else None
-    return Joined(atoms, weights / weights.sum(), distance, labels, numbers)
+        return Joined(found[0], labels, parts[0].numbers)
+    s = np.array([part.share for part in parts])
+    atoms = np.concatenate([one.atoms for one in found])
+    value = float(s @ [one.distance.value for one in found]) - reg * float(s @ np.log(s))
+    upper = float(s @ [one.distance.upper for one in found])
+    numbers = [part.numbers for part in parts if part.numbers is not None]
+    outcome = Outcome(
+        atoms=atoms,
+        weights=np.concatenate([part.share * part.outcome.weights for part in parts]),
+        distance=Distance(value, min(nearest_cost(source, atoms), upper), upper),
+        history=tuple(record for one in found for record in one.history),
+        n_iter=max(one.n_iter for one in found),
+        converged=all(one.converged for one in found),
+        few_rows=any(one.few_rows for one in found),
+    )
+    return Joined(outcome, labels, np.concatenate(numbers) if numbers else None)
 
 
 def nearest_cost(source: Source, atoms: Floats) -> float:
@@ -186,15 +175,9 @@ def nearest_cost(source: Source, atoms: Floats) -> float:
     return max(source.run(p).per_mass().L, 0.0)
 
 
-def in_words(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def told(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """The classes as JSON holds them: label, share of the mass, atoms."""
     return [
-        {"label": plain(part.label), "share": part.share, "n_atoms": len(part.atoms)}
+        {"label": in_words(part.label), "share": part.share, "n_atoms": len(part.outcome.atoms)}
         for part in parts
     ]
-
-
-def plain(value: Any) -> Any:
-    """A label as JSON holds it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)

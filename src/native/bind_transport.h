@@ -3,4 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+namespace ems {
+
 void bind_transport(nanobind::module_& m);
+
+}  // namespace ems

@@ -9,6 +9,8 @@ namespace ems {
 
 constexpr int kBlock = 96;  // rows scored at a time: a multiple of every tile height
 
+constexpr int kListed = 1024;  // a list of weights this long is worked off
+
 // Rows as they lie in memory: d values side by side, rows row_bytes apart, any alignment.
 struct RowsView {
   const char* data;
@@ -51,9 +53,14 @@ struct Scratch {
   T* top;        // (kBlock) greatest score of the row
   T* runner_up;  // (kBlock)
   T* total;      // (kBlock) sum of exp((score - top) / reg)
+  T* square;     // (kBlock) |x - center|^2
+  double* mass;  // (kBlock) 0 behind the last row
   int32_t* label;  // (kBlock)
-  int32_t* list;   // (k) the atoms a row has weight on,
-  T* weight;       // (k + 2 lanes) and the weights
+  const char* ahead;    // the rows of the next block, which the first product prefetches:
+  int64_t ahead_lines;  // so many cache lines with each tile
+  int32_t* list;   // (kListed + k + 2 lanes) the atoms that rows have weight on,
+  int32_t* owner;  // the rows
+  T* weight;       // and the weights
 };
 
 // What one chunk of rows adds up to.

@@ -7,5 +7,6 @@ then at the public source. Whatever it finds must have the checksum in the catal
 from emscoreset.datasets.catalogue import CATALOGUE, Entry, Form
 from emscoreset.datasets.fetch import DatasetNotFoundError
 from emscoreset.datasets.loading import Dataset, load
+from emscoreset.datasets.made import make_orders
 
-__all__ = ["CATALOGUE", "Dataset", "DatasetNotFoundError", "Entry", "Form", "load"]
+__all__ = ["CATALOGUE", "Dataset", "DatasetNotFoundError", "Entry", "Form", "load", "make_orders"]

@@ -98,3 +98,16 @@ def settle(
     start: Starts, atom: Numbers, cost: Floats, mass: Floats, w: Floats, h: Floats
 ) -> tuple[float, float]:
     """Moves the prices h to those of the cheapest plan with columns w; returns (cost, left)."""
+
+def forest_contributions(
+    forest: tuple[object, ...], x: Floats, y: Floats, w: Floats, out: Floats, threads: int
+) -> None:
+    """Adds sum_j w_j phi(x_i; y_j) to out (n, features, outputs); x and y by columns."""
+
+def forest_pairs(
+    forest: tuple[object, ...], x: Floats, y: Floats, out: Floats, threads: int
+) -> None:
+    """Adds phi(x_i; y_j) to out (n, k, features, outputs)."""
+
+def forest_margins(forest: tuple[object, ...], x: Floats, out: Floats, threads: int) -> None:
+    """Adds the trees' values at each row to out (n, outputs)."""
