@@ -33,8 +33,10 @@ from emscoreset.transport.semidual import (
 COMPLETE = 1 << 21  # all rows get lists that hold every atom up to so many entries, 25 MB
 SAMPLED = 1 << 20  # entries of such lists for a sample
 MOST_LISTED = 1 << 25  # entries of lists of candidates: 400 MB
+ENOUGH = 8  # candidates of a row, on average, that lists may hold at least
 GROWTH = 16  # a sample has so many times the rows of the one before
-MOST_CLIMBED = 300  # passes over lists between two proofs
+LONG = 40  # passes over lists after which the exact finish is the shorter way
+MOST_CLIMBED = 300  # passes over lists, at most
 MOST_PROVED = 12  # proofs
 WEIGHTLESS = 12.0  # an atom so many eps below a row's best has next to no weight on it
 
@@ -82,12 +84,13 @@ class Listing:
 
     def room(self, h: Floats, move: Floats, eps: float) -> float:
         """The share of a step that stays within these lists, or new ones where it is small."""
-        for _ in range(2):
-            for share in (1.0, 0.5, 0.25):
-                if self.holds(h + share * move, WEIGHTLESS * eps):
-                    return share
-            self.renew(h, max(self.reach, 3.0 * WEIGHTLESS * eps))
-        return WEIGHTLESS * eps / float(np.ptp(move))
+        margin = WEIGHTLESS * eps
+        for share in (1.0, 0.5, 0.25):
+            if self.holds(h + share * move, margin):
+                return share
+        if float(np.ptp(h - self.h)) > 0:
+            self.renew(h, max(self.reach, 2.0 * margin))
+        return min(1.0, (self.reach - margin) / float(np.ptp(move)))
 
     def sums(self, h: Floats, eps: float, hessian: bool) -> ListSums:
         """The sums of a pass over all atoms, but for what has no weight."""
@@ -109,7 +112,7 @@ class Search:
         if rows is None:
             rows = source.sample(max(SAMPLED // k, 64), np.random.default_rng(0))
         self.listing = Listing(_kept(rows, source), problem, np.zeros(k), np.inf)
-        self.unit, self.eps, self.h = start(self.listing.lists, problem)
+        self.unit, self.eps, self.h = start_of(self.listing.lists, problem.w, problem.reg)
         self.bounds = Bracket(0.0, np.inf, 0.0, 1.0, np.inf, problem.w, -np.inf)
 
     @property
@@ -131,13 +134,19 @@ class Search:
 
     def refine(self) -> None:
         """Climb on lists of all rows, and prove, until the bracket is narrow enough."""
-        most = 40 if self.problem.reg == 0 and self.whole else MOST_CLIMBED
         regret, residual = self.tol / 2.0, self.tol / 4.0
         for _ in range(MOST_PROVED):
-            found = self.climb(regret, residual, most)
+            found = self.climb(regret, residual, LONG)
+            if not found.reached and self.problem.reg > 0:
+                # Few rows an atom: a falling temperature rounds the corners of D one by one. At
+                # its top for reg = 0 the exact prices lie: a few steps at reg itself from there.
+                kernel = self.problem.source.kernel
+                self.h = kernel.settle(self.listing.lists, self.h, self.problem.w).h
+                self.eps = self.problem.reg
+                found = self.climb(regret, residual, MOST_CLIMBED)
             new = self.prove()
-            if self.converged or (self.whole and not found.reached):
-                break
+            if self.converged or not found.reached:
+                return
             if new.moved > 0.5 * new.gap:
                 residual /= 3.0
             else:
@@ -190,7 +199,11 @@ class Search:
         # Offsets of a sample are no better than its size allows.
         found = self.climb(max(self.tol / 2.0, 0.02 * k / m), 0.01, 60)
         reach = WEIGHTLESS * self.eps + drift(found, self.problem.w, m)
-        length = self.listing.lists.mean_length(self.h, reach)
+        while True:  # room to move that costs little is worth having
+            length = self.listing.lists.mean_length(self.h, reach)
+            if length >= ENOUGH or length >= k / 2:
+                break
+            reach *= 1.5
         n = source.moments.n
         if not exact:
             n = min(n, int(MOST_LISTED / length))
@@ -240,17 +253,17 @@ class Search:
         )
 
 
-def start(lists: Lists, problem: Problem) -> tuple[float, float, Floats]:
+def start_of(lists: Lists, w: Floats, reg: float) -> tuple[float, float, Floats]:
     """What sharing all rows alike costs, a temperature of a twentieth of it, and an offset.
 
     At the offset every atom is as good as the nearest one for some row at least.
     """
     C = lists.cost.reshape(lists.n, lists.k)
-    unit = max(float(lists.mass @ C @ problem.w), np.finfo(float).tiny)
-    eps = max(0.05 * unit, problem.reg)
-    if eps < 2.0 * problem.reg:
-        eps = problem.reg
-    h: Floats = (C - C.min(axis=1, keepdims=True)).min(axis=0) + eps * np.log(problem.w)
+    unit = max(float(lists.mass @ C @ w), np.finfo(float).tiny)
+    eps = max(0.05 * unit, reg)
+    if eps < 2.0 * reg:
+        eps = reg
+    h: Floats = (C - C.min(axis=1, keepdims=True)).min(axis=0) + eps * np.log(w)
     return unit, eps, h
 
 
