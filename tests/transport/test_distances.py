@@ -169,6 +169,7 @@ def test_extreme_temperatures_have_no_nan():
 def test_a_bracket_too_wide_is_told(monkeypatch):
     from emscoreset.transport import solve
 
+    monkeypatch.setattr(solve, "LONG", 1)
     monkeypatch.setattr(solve, "MOST_CLIMBED", 1)
     X = mixture(200)
     with pytest.warns(ConvergenceWarning, match="relative gap of"):
