@@ -36,8 +36,9 @@ MOST_LISTED = 1 << 25  # entries of lists of candidates: 400 MB
 ENOUGH = 8  # candidates of a row, on average, that lists may hold at least
 GROWTH = 16  # a sample has so many times the rows of the one before
 LONG = 40  # passes over lists after which the exact finish is the shorter way
-MOST_CLIMBED = 300  # passes over lists, at most
-MOST_PROVED = 12  # proofs
+MOST_CLIMBED = 150  # passes over lists, at most
+MOST_PROVED = 12  # proofs after climbs on lists of all rows
+MOST_POLISHED = 40  # passes over all rows where they are not listed
 WEIGHTLESS = 12.0  # an atom so many eps below a row's best has next to no weight on it
 
 
@@ -78,6 +79,11 @@ class Listing:
         self.h, self.reach = h, reach
         self.made += 1
 
+    @property
+    def complete(self) -> bool:
+        """Whether every atom is listed for every row, wherever the offsets go."""
+        return bool(np.isinf(self.reach))
+
     def holds(self, h: Floats, margin: float) -> bool:
         """Whether every atom within ``margin`` of a row's best at these offsets is listed."""
         return float(np.ptp(h - self.h)) <= self.reach - margin
@@ -88,7 +94,7 @@ class Listing:
         for share in (1.0, 0.5, 0.25):
             if self.holds(h + share * move, margin):
                 return share
-        if float(np.ptp(h - self.h)) > 0:
+        if float(np.ptp(h - self.h)) > 0 or self.reach < 2.0 * margin:
             self.renew(h, max(self.reach, 2.0 * margin))
         return min(1.0, (self.reach - margin) / float(np.ptp(move)))
 
@@ -136,7 +142,7 @@ class Search:
         """Climb on lists of all rows, and prove, until the bracket is narrow enough."""
         regret, residual = self.tol / 2.0, self.tol / 4.0
         for _ in range(MOST_PROVED):
-            found = self.climb(regret, residual, LONG)
+            found = self.climb(regret, residual, LONG if self.listing.complete else MOST_CLIMBED)
             if not found.reached and self.problem.reg > 0:
                 # Few rows an atom: a falling temperature rounds the corners of D one by one. At
                 # its top for reg = 0 the exact prices lie: a few steps at reg itself from there.
@@ -162,7 +168,7 @@ class Search:
         inverse = response(found, w)
         here, t = self.prove(), 1.0
         move = inverse @ (w - here.N)
-        for _ in range(MOST_PROVED):
+        for _ in range(MOST_POLISHED):
             if self.converged:
                 return
             if here.moved < 0.25 * here.gap:
@@ -231,10 +237,9 @@ class Search:
         kernel = p.source.kernel
         while True:
             flow = kernel.settle(listing.lists, self.h, p.w)
-            complete = np.isinf(listing.reach)
-            if complete or (flow.left == 0 and listing.holds(flow.h, 0.0)):
+            if listing.complete or (flow.left == 0 and listing.holds(flow.h, 0.0)):
                 break
-            listing.renew(flow.h, 4.0 * listing.reach)
+            listing.renew(flow.h, (4.0 if flow.left > 0 else 1.5) * listing.reach)
             self.passes += 1
             self.h = flow.h
         self.h, self.eps = flow.h, 0.0
