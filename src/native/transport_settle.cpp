@@ -10,7 +10,7 @@ namespace ems {
 namespace {
 
 constexpr double kTiny = 1e-14;    // mass below this is rounding
-constexpr double kCrumb = 1e-12;   // a share of a row not worth staying behind
+constexpr double kCrumb = 1e-12;   // a share of a row not worth moving, nor leaving behind
 constexpr double kNever = INFINITY;
 
 // An edge of a path: entries of one atom that are tied, and the entries they go to.
@@ -106,6 +106,8 @@ class Settler {
     put(first, left);
   }
 
+  bool is_crumb(int64_t e) const { return f_[size(e)] <= kCrumb * v_.mass[row_[size(e)]]; }
+
   // The shortest edges out of an atom; entries that hold nothing any more are forgotten.
   void measure(int64_t j) {
     double* edge = edge_.data() + j * v_.k;
@@ -115,6 +117,7 @@ class Settler {
                               [&](int64_t e) { return f_[size(e)] == 0; }),
                held.end());
     for (const int64_t e : held) {
+      if (is_crumb(e)) continue;
       const int64_t i = row_[size(e)];
       for (int64_t q = v_.start[i]; q < v_.start[i + 1]; ++q) {
         double& least = edge[v_.atom[q]];
@@ -154,7 +157,8 @@ class Settler {
     const double* edge = edge_.data() + j * v_.k;
     const double base = distance_[size(j)];
     for (int64_t l = 0; l < v_.k; ++l) {
-      const double to = base + std::max(edge[l] + h_[j] - h_[l], 0.0);
+      // Of paths that are tied the one of fewest hops is taken, or crumbs would go round.
+      const double to = base + std::max(edge[l] + h_[j] - h_[l], 0.0) + close_;
       if (!settled_[size(l)] && to < distance_[size(l)]) {
         distance_[size(l)] = to;
         before_[size(l)] = j;
@@ -167,6 +171,7 @@ class Settler {
     Moves moves;
     const double most = edge_[size(j * v_.k + l)] + close_;
     for (const int64_t e : held_[size(j)]) {
+      if (is_crumb(e)) continue;
       const int64_t i = row_[size(e)];
       const int32_t* to = std::lower_bound(v_.atom + v_.start[i], v_.atom + v_.start[i + 1], l);
       if (to == v_.atom + v_.start[i + 1] || *to != l) continue;

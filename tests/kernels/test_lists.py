@@ -147,3 +147,19 @@ def test_threads_change_no_bit():
     np.testing.assert_array_equal(x.N, y.N)
     np.testing.assert_array_equal(x.H, y.H)
     assert (x.L, x.L0, x.cost) == (y.L, y.L0, y.cost)
+
+
+def test_settling_ends_where_paths_are_tied(kernel: Kernel):
+    """Atoms far from a line of rows: all paths are nearly tied, and rounding chooses."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 1))
+    Y = np.concatenate([X[:40] + 0.1, X[:10] + 1e4 * rng.normal(size=(10, 1))])
+    problem = Problem(X, None, Y, np.full(50, 1 / 50))
+    C = costs(X, Y)
+    h = C.min(axis=0) + 1e-4 * C.mean() * rng.normal(size=50)
+    p = request(problem, h)
+    lists = NUMPY.candidates(Rows(X), p, np.inf).shares()
+    flow = kernel.settle(lists, h, problem.w)
+    exact = float(ot.emd2(problem.shares, problem.w, C, numItermax=10**6))
+    assert flow.left == pytest.approx(0.0, abs=1e-12)
+    assert flow.cost == pytest.approx(exact, rel=1e-9)
