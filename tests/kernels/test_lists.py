@@ -152,11 +152,11 @@ def test_threads_change_no_bit():
 def test_settling_ends_where_paths_are_tied(kernel: Kernel):
     """Atoms far from a line of rows: all paths are nearly tied, and rounding chooses."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 1))
-    Y = np.concatenate([X[:40] + 0.1, X[:10] + 1e4 * rng.normal(size=(10, 1))])
-    problem = Problem(X, None, Y, np.full(50, 1 / 50))
+    X = rng.normal(size=(60, 1))
+    Y = np.concatenate([X[:20] + 0.1, X[:5] + 1e4 * rng.normal(size=(5, 1))])
+    problem = Problem(X, None, Y, np.full(25, 1 / 25))
     C = costs(X, Y)
-    h = C.min(axis=0) + 1e-4 * C.mean() * rng.normal(size=50)
+    h = C.min(axis=0) + 1e-4 * C.mean() * rng.normal(size=25)
     p = request(problem, h)
     lists = NUMPY.candidates(Rows(X), p, np.inf).shares()
     flow = kernel.settle(lists, h, problem.w)
