@@ -50,6 +50,6 @@ def batch_plan(
     def sums(h: Floats, eps: float, hessian: bool) -> ListSums:
         return kernel.list_sums(lists, h, eps, hessian=hessian)
 
-    found = climb(sums, lambda *_: 1.0, w, h, reg, Goal(reg, 1e-9, tol, unit), most)
+    found = climb(sums, w, h, reg, Goal(reg, 1e-9, tol, unit), most)
     plan = Pass(Y, found.h, reg, p.center, Want.MOMENTS)
     return Plan(found.h, kernel.stats(rows, plan).per_mass(), found.passes, found.reached)

@@ -59,7 +59,14 @@ def entropy(w: Floats) -> float:
     return -float(w[alive] @ np.log(w[alive]))
 
 
-def climb(sums: Sums, room: Room, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -> Climb:
+def everywhere(h: Floats, move: Floats, eps: float) -> float:
+    """The room of sums that are good for any step."""
+    return 1.0
+
+
+def climb(
+    sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int, room: Room = everywhere
+) -> Climb:
     """Newton steps until both parts of the gap reach their goal, at most ``most`` passes."""
     passes, best = 0, 0.0  # the best lower bound so far
     while True:

@@ -192,7 +192,7 @@ class Search:
         made = self.listing.made
         with self.threads.limit(limits=1, user_api="blas"):  # more would wait for each other
             found = climb(
-                self.listing.sums, self.listing.room, self.problem.w, self.h, self.eps, goal, most
+                self.listing.sums, self.problem.w, self.h, self.eps, goal, most, self.listing.room
             )
         self.h, self.eps = found.h, found.eps
         self.list_passes += found.passes
