@@ -81,7 +81,7 @@ std::tuple<double, double> settle(nb::handle start, nb::handle atom, nb::handle 
 
 }  // namespace
 
-void ems::bind_transport(nb::module_& m) {
+void bind_transport(nb::module_& m) {
   nb::class_<ems::Candidates>(m, "Candidates", "Lists not yet copied to arrays.")
       .def("entries", &ems::Candidates::entries)
       .def("fill", &fill, nb::arg("start"), nb::arg("atom"), nb::arg("cost"));

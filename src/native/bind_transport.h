@@ -1,10 +1,6 @@
-// Registered by module.cpp.
+// Registers the bindings of candidate lists with the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-namespace ems {
-
 void bind_transport(nanobind::module_& m);
-
-}  // namespace ems

@@ -32,7 +32,7 @@ class Settler {
         dearest = std::max(dearest, v.cost[e]);
       }
     const auto [low, high] = std::minmax_element(h, h + v.k);
-    close_ = 1e-13 * (*high - *low + dearest);
+    close_ = 1e-14 * (*high - *low + dearest);
     place_rows();
     for (int64_t j = 0; j < v.k; ++j) measure(j);
   }

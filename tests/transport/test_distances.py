@@ -108,11 +108,11 @@ def test_every_form_of_rows_gives_the_same():
     want = wasserstein_distance(X, (Y, w), sample_weight=a, exact=True)
     for rows in (coreset, (X, a), blocks, ArraySource(X, a, kernel=kernel)):
         found = wasserstein_distance(rows, (Y, w), exact=True)
-        assert found.value == pytest.approx(want.value, rel=1e-12)
+        assert found.value == pytest.approx(want.value, rel=1e-10)
     frame = pd.DataFrame(X)
     frame.columns = ["a", "b", "c"]
     found = wasserstein_distance(frame, (Y, None), sample_weight=a, exact=True)
-    assert found.value == pytest.approx(want.value, rel=1e-12)
+    assert found.value == pytest.approx(want.value, rel=1e-10)
 
 
 def test_a_sampler_is_measured_on_rows_of_one_pass():
@@ -130,7 +130,7 @@ def test_two_coresets_are_compared_either_way():
     X = mixture()
     a, b = (EMSCoreset(k, reg=0.0, random_state=k).fit(X).coreset_ for k in (15, 25))
     there, back = wasserstein_distance(a, b, exact=True), wasserstein_distance(b, a, exact=True)
-    assert there.value == pytest.approx(back.value, rel=1e-12)
+    assert there.value == pytest.approx(back.value, rel=1e-10)
     assert wasserstein_distance(a, a, exact=True).value == pytest.approx(0.0, abs=1e-12)
 
 

@@ -25,7 +25,7 @@ class Settler:
     def __init__(self, lists: Lists, h: Floats, w: Floats) -> None:
         self.lists, self.w, self.h = lists, w, h.copy()
         self.row = np.repeat(np.arange(lists.n), np.diff(lists.start))
-        self.close = 1e-13 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
+        self.close = 1e-14 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
         self.crumb = CRUMB * lists.mass[self.row]
         self.f = self._first_flow()
         self.N = np.bincount(lists.atom, self.f, minlength=lists.k)
