@@ -42,7 +42,7 @@ static void candidates(const Plan<T>& p, const RowsView& rows, int64_t first, in
     for (int r = 0; r < n; ++r) {
       const T far = s.top[r] - furthest - slack(p, s.x[r * p.ldx + p.d], s.top[r]);
       const T least = far > Simd<T>::absent / 2 ? far : Simd<T>::absent / 2;
-      const int m = list_atoms(p, r, least, s);
+      const int m = list_atoms(p, r, least, s.top[r], 0, s);
       const char* x = rows.data + (i + r) * rows.row_bytes;
       for (int64_t c = 0; c < p.d; ++c)
         taker.row[c] = double(load_one<T>(x + c * int64_t(sizeof(T)))) - p.center[c];
