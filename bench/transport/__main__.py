@@ -45,7 +45,7 @@ def main() -> None:
 def _run(problem: str, rival: str) -> dict[str, object]:
     """A rival's answer, or how it failed."""
     if rival in ("POT emd2", "POT sinkhorn_log, 100 sweeps") and problem in MILLION:
-        return {"note": "no room: a stored n x k matrix and as many arcs"}
+        return {"note": "not run: n x k stored costs and as many arcs"}
     command = [sys.executable, "-m", "bench.transport.rivals", problem, rival]
     try:
         out = subprocess.run(
@@ -87,7 +87,8 @@ def _parts(measured: Ledger, checked: Ledger) -> list[str]:
         "which is not timed. Written by `make bench-transport`.",
         f"{machine('POT', 'geomloss', 'torch')}.",
         "## What it took",
-        "Full passes read all rows; list passes read lists of candidates, of a sample at first.",
+        "Full passes read all rows (a first reading, for the mean or for costs that are few enough "
+        "to be held, is not counted); list passes read lists of candidates, of a sample at first.",
         _ours(rows),
         "## W2^2: how many times as long as `wasserstein_distance`",
         _exact_rivals(rows),
