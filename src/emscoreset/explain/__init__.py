@@ -2,5 +2,6 @@
 
 from emscoreset.explain.choose import background
 from emscoreset.explain.explainer import WeightedExplainer
+from emscoreset.explain.report import BackgroundReport, background_report
 
-__all__ = ["WeightedExplainer", "background"]
+__all__ = ["BackgroundReport", "WeightedExplainer", "background", "background_report"]
