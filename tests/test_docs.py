@@ -26,7 +26,7 @@ def names_in(folder: Path) -> set[str]:
 
 def run_python(*arguments: str | Path, folder: Path) -> str:
     not_built = "ignore:emscoreset's C++ kernel was not built"  # where there is no compiler
-    command = [sys.executable, "-W", "error", "-W", not_built, *arguments]
+    command = [sys.executable, "-W", "error::UserWarning", "-W", not_built, *arguments]
     out = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     return out.stdout
