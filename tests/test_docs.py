@@ -91,4 +91,6 @@ def test_the_index_lists_every_page():
     index = (ROOT / "docs/README.md").read_text()
     for page in (ROOT / "docs").rglob("*.md"):
         name = str(page.relative_to(ROOT / "docs"))
-        assert name == "README.md" or name.startswith("benchmarks/") or f"({name})" in index, name
+        assert name == "README.md" or name.startswith("benchmarks/") or f"({name})" in index, (
+            f"docs/README.md does not list {name}"
+        )
