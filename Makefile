@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint clean bench-pass bench-fit bench-transport bench-shap theory-figures
+.PHONY: demo test lint clean sanitize arm bench-pass bench-fit bench-transport bench-shap theory-figures
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -48,6 +48,20 @@ bench-transport: $(VENV)/.benched
 
 bench-shap: $(VENV)/.benched
 	$(BIN)/python -m bench.shap $(ARGS)
+
+# The kernel's check, compiled with GCC's sanitizers.
+sanitize:
+	bash .ci/sanitize address,undefined
+	bash .ci/sanitize thread
+
+# The kernel for 64-bit ARM, its check run in an emulator. On Debian: apt install
+# g++-aarch64-linux-gnu qemu-user-static
+ARM := aarch64-linux-gnu-g++
+arm:
+	cmake -S . -B build/arm -DEMS_CHECK=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=$(ARM) -DCMAKE_CXX_FLAGS=-Werror -DCMAKE_EXE_LINKER_FLAGS=-static
+	cmake --build build/arm
+	qemu-aarch64-static build/arm/check
 
 # The pictures of docs/theory.md.
 theory-figures: $(VENV)/.tested

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from bench.common import PAGES, ROOT, Ledger, machine, write_page
-from bench.one_pass import page, roofline
+from bench.common import PAGES, ROOT, Ledger, machine, table, write_page
+from bench.one_pass import conduct, page, roofline
 from bench.one_pass.lanes import Lanes
 from bench.one_pass.sizes import QUICK, SIZES, Size, make
 
@@ -32,8 +32,18 @@ def main() -> None:
     if args.quick:
         print("\n\n".join(parts))
         return
+    parts += _conduct(args.conduct)
     page.picture(measured, max(measured.threads), PAGES / "pass.svg")
     print(write_page("pass", *parts, "![Milliseconds of a pass](pass.svg)"))
+
+
+def _conduct(measure: bool) -> list[str]:
+    ledger = Ledger(ROOT / "out" / "bench" / "pass-conduct.csv", ("what",))
+    if measure:
+        ledger.rows.clear()
+        ledger.extend([{"what": what, "figure": figure} for what, figure in conduct.figures()])
+    rows = [(row["what"], row["figure"]) for row in ledger.rows]
+    return ["## How it behaves", table(["what", "figure"], rows)] if rows else []
 
 
 def _measure(lanes: Lanes, size: Size, repeats: int, patience: float, ledger: Ledger) -> None:
@@ -104,6 +114,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=lambda s: s.split(","), help="letters, as in A,D")
     parser.add_argument("--threads", type=lambda s: [int(t) for t in s.split(",")])
     parser.add_argument("--repeats", type=int)
+    parser.add_argument("--conduct", action="store_true", help="small, beside others, interrupted")
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured")
     args = parser.parse_args()
     args.sizes = args.sizes or list(QUICK if args.quick else SIZES)

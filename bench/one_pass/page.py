@@ -51,7 +51,9 @@ KEY = ("rival", "dtype", "reg")
 
 
 def _shown(value: float | None, digits: int = 3) -> str:
-    return "" if value is None else f"{value:.{digits}g}" if value < 1000 else f"{value:.0f}"
+    if value is None:
+        return ""
+    return f"{value:.{digits}g}" if value < 10**digits else f"{value:.0f}"
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:
@@ -201,7 +203,11 @@ def _bars(ax, m: Measured, threads: int, reg: str, rivals: Sequence[str], colors
             x = i + (b - (len(rivals) - 1) / 2) * width
             ax.bar(x, 1000 * seconds, width, color=colors[rival], label=rival if i == 0 else None)
             ax.annotate(
-                _shown(1000 * seconds, 2), (x, 1000 * seconds), ha="center", va="bottom", fontsize=6
+                _shown(1000 * seconds, 2),
+                (x, 1000 * seconds),
+                ha="center",
+                va="bottom",
+                fontsize=5.5,
             )
     ax.set_yscale("log")
     ax.set_ylabel("ms per pass")

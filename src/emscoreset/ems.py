@@ -7,13 +7,13 @@ units. Statistics are per unit of mass: N sums to 1.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from emscoreset.sources.base import Source
-from emscoreset.stats import Floats, Pass, Stats, log_offset
+from emscoreset.stats import Floats, Pass, Stats, Want, log_offset
 
 # Plain EM stops where a full pass lowers the objective by less than this fraction of it:
 # docs/algorithm.md, "When to stop", has the measurement behind the figure.
@@ -39,9 +39,10 @@ class Record:
     rows: int  # rows read
     reg: float
     objective: float  # L at the atoms and weights that the pass was given
-    guaranteed_fall: float  # by which the next pass's objective is lower at least
+    guaranteed_fall: float  # by which the objective is lower at the M-step's end, at least
     shift: float  # Frobenius norm of the atoms' move after this pass
     seconds: float  # since the fit began
+    kept: bool = True  # False: a try whose objective is not low enough to go on from
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,39 @@ class Fit:
 Callback = Callable[[Record, State], bool | None]
 
 
-def ems_pass(source: Source, state: State, reg: float) -> tuple[Pass, Stats]:
+@dataclass(frozen=True)
+class Step:
+    """One EM step: what the pass at ``state`` found, and the M-step's end."""
+
+    state: State
+    p: Pass
+    stats: Stats
+    new: State
+    fall: float  # by which L is lower at ``new``, at least
+
+    @property
+    def L(self) -> float:
+        """The objective at ``state``."""
+        return self.stats.L
+
+    @property
+    def shift(self) -> float:
+        """The Frobenius norm of the atoms' move."""
+        return float(np.linalg.norm(self.new.Y - self.state.Y))
+
+
+def em_step(source: Source, state: State, reg: float, want: Want = Want.MOMENTS) -> Step:
+    """E-step and M-step from ``state``."""
+    p, stats = ems_pass(source, state, reg, want)
+    new = m_step(stats, state)
+    return Step(state, p, stats, new, guaranteed_fall(stats.N, state, new, reg))
+
+
+def ems_pass(
+    source: Source, state: State, reg: float, want: Want = Want.MOMENTS
+) -> tuple[Pass, Stats]:
     """E-step (paper, eq. estep): a pass with h_j = reg log w_j, per unit of mass."""
-    p = Pass(atoms=state.Y, offset=log_offset(state.w, reg), reg=reg, center=source.center)
+    p = Pass(state.Y, log_offset(state.w, reg), reg, source.center, want)
     stats = source.run(p).per_mass()
     total = float(stats.N.sum())
     if not abs(total - 1.0) < 1e-3:
@@ -160,29 +191,42 @@ def fit_ems(
     where ``callback`` says so.
     The last pass is always at the atoms returned.
 
-    Where every pass reads new rows, a fall too small may be their noise: the step before must
-    have guaranteed little, too. About 2 k / n of the objective is guaranteed by noise alone.
-    Of the same rows no fall is less than what was guaranteed, and the condition is idle.
     """
     began = time.perf_counter()
     least = FLOOR * source.moments.variance
     state, history = start, list[Record]()
-    before, owed = np.inf, np.inf  # the last pass's objective, and the fall it guaranteed
+    before: Step | None = None
     n_iter, settled = 0, False
     while True:  # line 2: repeat
-        p, stats = ems_pass(source, state, reg)  # lines 3-12: N, S over all blocks
-        new = m_step(stats, state)  # lines 13-16
-        shift = float(np.linalg.norm(new.Y - state.Y))
-        fall = guaranteed_fall(stats.N, state, new, reg)
-        seconds = time.perf_counter() - began
-        history.append(Record(stats.n, reg, stats.L, fall, shift, seconds))
-        stop = callback is not None and callback(history[-1], State(state.Y, new.w))
-        small = max(tol * max(stats.L, least), ROUNDING * reg)
-        noise = 4.0 * len(state.w) / stats.n * stats.L
-        settled = settled or (before - stats.L <= small and owed <= max(small, noise))
+        step = em_step(source, state, reg)  # lines 3-12: N, S over all blocks; lines 13-16
+        history.append(record(step, time.perf_counter() - began))
+        stop = callback is not None and callback(history[-1], State(state.Y, step.new.w))
+        settled = settled or (before is not None and is_slow(before, step, tol, least))
         if settled or stop or n_iter == max_iter:
             break
-        state, before, owed, n_iter = new, stats.L, fall, n_iter + 1
-        settled = shift_tol is not None and shift < shift_tol  # line 17: until
-    N = stats.N / stats.N.sum()
-    return Fit(state.Y, N, exact_distance(p, stats), tuple(history), n_iter, settled)
+        state, before, n_iter = step.new, step, n_iter + 1
+        settled = shift_tol is not None and step.shift < shift_tol  # line 17: until
+    return finished(step, history, settled)
+
+
+def record(step: Step, seconds: float, kept: bool = True) -> Record:
+    """What ``history_`` tells of a step."""
+    return Record(step.stats.n, step.p.reg, step.L, step.fall, step.shift, seconds, kept)
+
+
+def is_slow(before: Step, step: Step, tol: float, least: float) -> bool:
+    """Whether a step lowered the objective by ``tol`` of it at most, or by no more than rounding.
+
+    Where every pass reads new rows, a fall too small may be their noise: the step before must
+    have guaranteed little, too. About 2 k / n of the objective is guaranteed by noise alone.
+    Of the same rows no fall is less than what was guaranteed, and the condition is idle.
+    """
+    small = max(tol * max(step.L, least), ROUNDING * step.p.reg)
+    noise = 4.0 * len(step.state.w) / step.stats.n * step.L
+    return small >= before.L - step.L and before.fall <= max(small, noise)
+
+
+def finished(step: Step, history: Sequence[Record], converged: bool) -> Fit:
+    """A fit that ends at the atoms of ``step``, a pass over all rows."""
+    distance = exact_distance(step.p, step.stats)
+    return Fit(step.state.Y, step.new.w, distance, tuple(history), len(history) - 1, converged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import fields
+from functools import cache
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any, Self
@@ -48,14 +49,17 @@ class EMSCoreset(
         shares it among several. Rows tell two atoms apart down to about sqrt(reg).
     init : {"k-means++", "random"} or array of shape (n_atoms, n_features)
         Where to start.
-    algorithm : {"auto", "plain"}, default="auto"
-        "plain" is Algorithm 1 of the paper from random rows; "auto" is the best there is.
+    algorithm : {"auto", "plain", "best"}, default="auto"
+        "auto" starts with twice the atoms, takes away those that are missed least, and
+        descends with momentum, on growing samples and then on all rows; "best" spends about
+        ten times more on where the atoms are. "plain" is
+        Algorithm 1 of the paper from random rows. ``history_`` tells what each pass read.
     tol : float
         Stop where a full pass lowers the objective by less than this share of it.
     shift_tol : float, optional
         Stop where the atoms move by less than this (Frobenius norm), the paper's rule.
     max_iter : int, default=1000
-        At most so many times the atoms move.
+        At most so many times the atoms move, in passes over samples and over all rows.
     kernel : {"auto", "native", "numpy"}, default="auto"
         What computes a pass; "auto" takes the best there is.
     n_jobs : int, optional
@@ -82,7 +86,7 @@ class EMSCoreset(
         How often the atoms moved.
     converged_ : bool
     history_ : tuple of Record
-        One entry a pass.
+        One entry a pass: the rows it read, its objective, and whether it was kept.
     n_features_in_ : int
     feature_names_in_ : array of str, where the rows had names.
     atom_labels_ : array of shape (n_atoms,), after `fit_stratified`: each atom's class.
@@ -91,7 +95,7 @@ class EMSCoreset(
     -----
     Up to 16,384 rows of positive weight (or 16 for each atom, where that is more) the fit does
     not depend on the order of the rows, nor on whether a row is repeated or weighted. Beyond
-    that the start is drawn from a sample by position; every pass still reads all rows.
+    that samples are drawn by position; the last passes always read all rows.
 
     Examples
     --------
@@ -225,7 +229,7 @@ class EMSCoreset(
     def _provenance(self, seed: int) -> dict[str, Any]:
         return {
             "made_by": type(self).__name__,
-            "version": version("emscoreset"),
+            "version": _version(),
             "seed": seed,
             "parameters": in_words(self.get_params(False)),
         }
@@ -364,6 +368,11 @@ def few_rows_note(found: Outcome, settings: Settings) -> str | None:
         f"X has only {k} distinct row{'s' * (k > 1)}, fewer than n_atoms={settings.n_atoms}: "
         f"{'those rows are the atoms' if k > 1 else 'it is the atom'}, and the coreset is exact"
     )
+
+
+@cache
+def _version() -> str:
+    return version("emscoreset")  # reads files
 
 
 def drawn_seed(random_state: Any) -> int:

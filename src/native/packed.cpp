@@ -16,8 +16,8 @@ template <class T>
 PackedAtoms<T>::PackedAtoms(const Ops<T>& ops, const Request& request, int64_t columns)
     : packed_(round_up(request.k, ops.lanes) * request.d),
       bias_(round_up(request.k, ops.lanes)),
-      center_hi_(request.d),
-      center_lo_(request.d) {
+      center_hi_(round_up(request.d, ops.lanes)),
+      center_lo_(round_up(request.d, ops.lanes)) {
   const int64_t lanes = ops.lanes;
   plan.d = request.d;
   plan.k = request.k;
@@ -83,11 +83,14 @@ Workspace<T>::Workspace(const Ops<T>& ops, const Plan<T>& p, bool tile)
       top_(kBlock),
       runner_up_(kBlock),
       total_(kBlock),
-      weight_(p.k + 2 * ops.lanes),
+      square_(kBlock),
+      mass_(kBlock),
+      weight_(kListed + p.k + 2 * ops.lanes),
       label_(kBlock),
-      list_(p.nvec * ops.lanes) {
+      list_(kListed + p.k + 2 * ops.lanes),
+      owner_(kListed + p.k + 2 * ops.lanes) {
   scratch = {x_.get(),   tile_.get(),      best_.get(),  second_.get(), where_.get(), top_.get(),
-             runner_up_.get(), total_.get(), label_.get(), list_.get(),   weight_.get()};
+             runner_up_.get(), total_.get(), square_.get(), mass_.get(), label_.get(), nullptr, 0, list_.get(), owner_.get(), weight_.get()};
   std::fill(total_.get(), total_.get() + kBlock, T(1));
 }
 

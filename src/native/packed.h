@@ -53,8 +53,10 @@ class Workspace {
   Scratch<T> scratch{};
 
  private:
-  Array<T> x_, tile_, best_, second_, where_, top_, runner_up_, total_, weight_;
-  Array<int32_t> label_, list_;
+  Array<T> x_, tile_, best_, second_, where_, top_, runner_up_, total_, square_;
+  Array<double> mass_;
+  Array<T> weight_;
+  Array<int32_t> label_, list_, owner_;
 };
 
 }  // namespace ems

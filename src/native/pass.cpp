@@ -1,5 +1,6 @@
 // One pass over a chunk of rows. This unit is compiled once per instruction set, as the
 // namespace EMS_LEVEL.
+#include "candidates.h"
 #include "plan.h"
 #include "products.h"
 #include "removal.h"
@@ -18,8 +19,8 @@ EMS_INLINE int padded(int n) { return (n + kTall - 1) / kTall * kTall; }
 template <class T>
 static bool dense_is_cheaper(const Plan<T>& p, int64_t weights, int n) {
   const double vectors = double(p.lds) / Simd<T>::W;
-  const double dense = p.nvec * (3.7 + 0.5 * double(p.cols)) - 12;
-  return double(weights) * (12 + 2 * vectors) > dense * n;
+  const double dense = p.nvec * (0.6 + 0.5 * double(p.cols));
+  return double(weights) * (18 + 2 * vectors) > dense * n;
 }
 
 template <class T>
@@ -30,44 +31,42 @@ static void clear_sums(const Plan<T>& p, ChunkSums<T>& out) {
 
 // L, L0 and mass of the block's rows, from top and total.
 template <class T>
-static void add_levels(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
-                       const Scratch<T>& s, ChunkSums<T>& out) {
+static void add_levels(const Plan<T>& p, int n, const Scratch<T>& s, ChunkSums<T>& out) {
   constexpr int W = Simd<T>::W;
   alignas(64) T logs[kBlock] = {};
   if (p.reg > 0)
     for (int r = 0; r < n; r += W) store(logs + r, log2v<T>(load(s.total + r)));
-  double L0 = 0, logarithms = 0, mass = 0;
-  for (int r = 0; r < n; ++r) {
-    const double a = mass_of(rows, first + r);
-    L0 += a * (double(s.x[r * p.ldx + p.d]) - double(s.top[r]));
-    logarithms += a * double(logs[r]);
+  Vec<double> L0{}, logarithms{}, mass{};
+  for (int r = 0; r < n; r += Simd<double>::W) {
+    const Vec<double> a = load(s.mass + r);
+    L0 += a * (load_doubles(s.square + r) - load_doubles(s.top + r));
+    logarithms += a * load_doubles(logs + r);
     mass += a;
   }
-  out.L0 += L0;
-  out.L += L0 - p.reg * 0.69314718055994530942 * logarithms;
-  out.mass += mass;
+  const double level = sum<double>(L0);
+  out.L0 += level;
+  out.L += level - p.reg * 0.69314718055994530942 * sum<double>(logarithms);
+  out.mass += sum<double>(mass);
 }
 
 // Weighs the accumulated columns of the rows by a / total, so that the tile need not be.
 template <class T>
-static void weigh_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
-                       Scratch<T>& s) {
+static void weigh_rows(const Plan<T>& p, int n, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
+  for (int r = 0; r < n; ++r) s.total[r] = T(s.mass[r]) / s.total[r];
   for (int r = 0; r < n; ++r) {
-    const T f = T(mass_of(rows, first + r) / double(s.total[r]));
     T* x = s.x + r * p.ldx;
     if (p.cols == 1) {
-      x[p.d + 1] = f;
+      x[p.d + 1] = s.total[r];
     } else {
-      for (int64_t c = 0; c < p.lds; c += W) store(x + c, f * load(x + c));
+      for (int64_t c = 0; c < p.lds; c += W) store(x + c, s.total[r] * load(x + c));
     }
   }
 }
 
 // The block's sums when the first product is done, with as little kept of it as will do.
 template <class T>
-static void add_block(const Plan<T>& p, const RowsView& rows, int64_t first, int n, bool opening,
-                      Scratch<T>& s, ChunkSums<T>& out) {
+static void add_block(const Plan<T>& p, int n, bool opening, Scratch<T>& s, ChunkSums<T>& out) {
   double rise[kBlock];
   const int tall = padded(n);
   if (p.reg == 0 && !out.R) {
@@ -86,15 +85,16 @@ static void add_block(const Plan<T>& p, const RowsView& rows, int64_t first, int
   }
   if (out.R) best_rises(p, n, s, rise);
   if (out.dense) soften_block(p, n, s);
-  if (out.R) add_removal(p, rows, first, n, s, rise, out.R);
+  if (out.R) add_removal(p, n, s, rise, out.R);
   if (out.dense) {
-    add_levels(p, rows, first, n, s, out);
-    weigh_rows(p, rows, first, n, s);
+    add_levels(p, n, s, out);
+    weigh_rows(p, n, s);
     sum_block(p, n, s, out.sums);
-  } else {
-    add_sparse(p, rows, first, n, s, out.sums);
-    add_levels(p, rows, first, n, s, out);
+    return;
   }
+  if (p.reg == 0) add_hard(p, n, s, out.sums);
+  if (p.reg > 0) add_sparse(p, n, s, out.sums);
+  add_levels(p, n, s, out);
 }
 
 template <class T>
@@ -106,7 +106,7 @@ static void stats(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t
     const int64_t end = i + kBlock < last ? i + kBlock : last;
     const int n = static_cast<int>(end - i);
     pack_block(p, rows, i, end, padded(n), s);
-    add_block(p, rows, i, n, i == first, s, out);
+    add_block(p, n, i == first, s, out);
   }
 }
 
@@ -123,18 +123,19 @@ static double exact_cost(const Plan<T>& p, const RowsView& rows, int64_t i, int6
   return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-// Decides a row in double, over all atoms. OUT label and gap.
+// Decides row i, the r-th of its block, in double, among the atoms whose scores reach `least`,
+// of which there are two at least; they are listed in order. OUT label and gap.
 template <class T>
-static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int64_t* label,
-                       double* gap) {
+static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int r, T least,
+                       const Scratch<T>& s, int64_t* label, double* gap) {
+  const int m = list_atoms(p, r, least, s.top[r], 0, s);
   double best = -__builtin_inf(), second = -__builtin_inf();
-  *label = 0;
-  for (int64_t j = 0; j < p.k; ++j) {
-    const double score = p.offset[j] - exact_cost(p, rows, i, j);
+  for (int l = 0; l < m; ++l) {
+    const double score = p.offset[s.list[l]] - exact_cost(p, rows, i, s.list[l]);
     if (score > best) {
       second = best;
       best = score;
-      *label = j;
+      *label = s.list[l];
     } else if (score > second) {
       second = score;
     }
@@ -157,8 +158,10 @@ static void assign(const Plan<T>& p, const RowsView& rows, int64_t first, int64_
       const double top = s.top[r], next = s.runner_up[r];
       labels[i + r] = s.label[r];
       gap[i + r] = next <= Simd<T>::absent ? __builtin_inf() : top - next;
-      const double size = double(s.x[r * p.ldx + p.d]) + __builtin_fabs(top);
-      if (gap[i + r] < rounding * size) decide_row(p, rows, i + r, &labels[i + r], &gap[i + r]);
+      const double size = double(s.square[r]) + __builtin_fabs(top);
+      const double doubt = rounding * size;
+      if (gap[i + r] < doubt)
+        decide_row(p, rows, i + r, r, T(top - 2 * doubt), s, &labels[i + r], &gap[i + r]);
       cost[i + r] = exact_cost(p, rows, i + r, labels[i + r]);
     }
   }
@@ -189,10 +192,12 @@ static void plan_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int
 }
 
 
-static const Ops<float> kOps32 = {Simd<float>::W,    kMaxPanel,        stats<float>,
-                                  assign<float>,     plan_rows<float>, trials<float>};
+static const Ops<float> kOps32 = {Simd<float>::W,    kMaxPanel,         stats<float>,
+                                  assign<float>,     plan_rows<float>,  candidates<float>,
+                                  trials<float>};
 static const Ops<double> kOps64 = {Simd<double>::W,  kMaxPanel,         stats<double>,
-                                   assign<double>,   plan_rows<double>, trials<double>};
+                                   assign<double>,   plan_rows<double>, candidates<double>,
+                                   trials<double>};
 
 extern const Level kLevel;
 const Level kLevel = {EMS_LEVEL_NAME, &kOps32, &kOps64};

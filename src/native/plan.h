@@ -9,6 +9,8 @@ namespace ems {
 
 constexpr int kBlock = 96;  // rows scored at a time: a multiple of every tile height
 
+constexpr int kListed = 1024;  // a list of weights this long is worked off
+
 // Rows as they lie in memory: d values side by side, rows row_bytes apart, any alignment.
 struct RowsView {
   const char* data;
@@ -51,9 +53,14 @@ struct Scratch {
   T* top;        // (kBlock) greatest score of the row
   T* runner_up;  // (kBlock)
   T* total;      // (kBlock) sum of exp((score - top) / reg)
+  T* square;     // (kBlock) |x - center|^2
+  double* mass;  // (kBlock) 0 behind the last row
   int32_t* label;  // (kBlock)
-  int32_t* list;   // (k) the atoms a row has weight on,
-  T* weight;       // (k + 2 lanes) and the weights
+  const char* ahead;    // the rows of the next block, which the first product prefetches:
+  int64_t ahead_lines;  // so many cache lines with each tile
+  int32_t* list;   // (kListed + k + 2 lanes) the atoms that rows have weight on,
+  int32_t* owner;  // the rows
+  T* weight;       // and the weights
 };
 
 // What one chunk of rows adds up to.
@@ -71,6 +78,14 @@ struct Stop {
   void* context;
 };
 
+// Is given each row's candidates in turn; `row` (d) and `costs` (k) are room to work in.
+struct Taker {
+  void (*take)(void* context, const int32_t* atoms, const double* costs, int n);
+  void* context;
+  double* row;
+  double* costs;
+};
+
 // The functions compiled for one instruction set and float type.
 template <class T>
 struct Ops {
@@ -82,6 +97,8 @@ struct Ops {
                  int64_t* labels, double* cost, double* gap, Stop);
   void (*plan_rows)(const Plan<T>&, const RowsView&, int64_t first, int64_t last, Scratch<T>&,
                     double* out, Stop);
+  void (*candidates)(const Plan<T>&, const RowsView&, int64_t first, int64_t last, Scratch<T>&,
+                     double reach, const Taker&, Stop);
   // For rows first..last, least (n, lanes) holds the squared distance to the nearest chosen
   // row in column `winner`; each column becomes the lesser of that and the distance to one
   // of the proposals, packed as (d, lanes). Mass times it is added to potential (lanes,).

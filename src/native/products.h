@@ -71,10 +71,12 @@ EMS_INLINE void score_tile(const T* x, int64_t ldx, int64_t d, const T* packed, 
 template <class T, int NV, Keep keep>
 EMS_INLINE void score_panel(const Plan<T>& p, int v0, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W, M = tile_rows<NV>();
+  constexpr int kLine = 64;
   IVec<T>* where = static_cast<IVec<T>*>(s.where);
   const T* packed = p.packed + int64_t(v0) * W * p.d;
   T* tile = s.tile + int64_t(v0) * W * kBlock;
   for (int r = 0; r < rows; r += M) {
+    for (int64_t l = 0; l < s.ahead_lines; ++l, s.ahead += kLine) __builtin_prefetch(s.ahead);
     score_tile<T, M, NV, keep>(s.x + r * p.ldx, p.ldx, p.d, packed, p.bias + v0 * W, v0,
                                tile + r * NV * W, s.best + r * W, s.second + r * W, where + r);
   }

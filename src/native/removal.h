@@ -35,11 +35,11 @@ static void best_rises(const Plan<T>& p, int n, const Scratch<T>& s, double* ris
 
 // After it: R += a rise for all atoms.
 template <class T>
-static void add_removal(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
-                        const Scratch<T>& s, const double* rise, double* R) {
+static void add_removal(const Plan<T>& p, int n, const Scratch<T>& s, const double* rise,
+                        double* R) {
   constexpr int W = Simd<T>::W;
   for (int r = 0; r < n; ++r) {
-    const double a = mass_of(rows, first + r);
+    const double a = s.mass[r];
     if (a > 0) R[s.label[r]] += a * rise[r];
     if (p.reg == 0) continue;
     for (int panel = 0; panel < p.npanel; ++panel) {

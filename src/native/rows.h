@@ -15,31 +15,45 @@ EMS_INLINE T load_one(const char* p) {
   return x;
 }
 
-EMS_INLINE double mass_of(const RowsView& rows, int64_t i) {
-  return rows.mass ? rows.mass[i] : 1.0;
-}
-
-// OUT dst: x - center, |x - center|^2, 1. The center is subtracted in two parts, so that
-// the difference of nearby numbers is exact.
+// OUT dst: x - center, |x - center|^2, 1. Returns |x - center|^2. The center is subtracted in
+// two parts, so that the difference of nearby numbers is exact.
 template <class T>
-EMS_INLINE void pack_row(const Plan<T>& p, const char* src, T* dst) {
+EMS_INLINE T pack_row(const Plan<T>& p, const char* src, T* dst) {
   constexpr int W = Simd<T>::W;
+  T few = 0;
+  for (int64_t c = 0; c < p.d && p.d <= 4; ++c) {
+    const T x = (load_one<T>(src + c * sizeof(T)) - p.center_hi[c]) - p.center_lo[c];
+    few += x * x;
+    dst[c] = x;
+  }
   Vec<T> squares{};
-  int64_t c = 0;
+  int64_t c = p.d <= 4 ? p.d : 0;
   for (; c + W <= p.d; c += W) {
     const Vec<T> x = (load_as<Vec<T>>(src + c * sizeof(T)) - load(p.center_hi + c)) -
                      load(p.center_lo + c);
     squares += x * x;
     store(dst + c, x);
   }
-  T square = sum<T>(squares);
-  for (; c < p.d; ++c) {
-    const T x = (load_one<T>(src + c * sizeof(T)) - p.center_hi[c]) - p.center_lo[c];
-    square += x * x;
-    dst[c] = x;
+  if (c < p.d) {
+    const Vec<T> x = (load_part<T>(src + c * sizeof(T), p.d - c) - load(p.center_hi + c)) -
+                     load(p.center_lo + c);
+    squares += x * x;
+    store(dst + c, x);
   }
+  const T square = p.d <= 4 ? few : sum<T>(squares);
   dst[p.d] = square;
   dst[p.d + 1] = T(1);
+  return square;
+}
+
+// Has the first product fetch the block behind row `last`, while it has no use for memory.
+template <class T>
+static void look_ahead(const Plan<T>& p, const RowsView& rows, int64_t last, int n, Scratch<T>& s) {
+  const int64_t tiles = p.nvec * kBlock / kAccumulators;  // or a few more
+  const bool dense = rows.row_bytes > 0 && rows.row_bytes <= 2 * p.d * int64_t(sizeof(T));
+  const int64_t bytes = dense && last + n <= rows.n ? n * rows.row_bytes : 0;
+  s.ahead = rows.data + last * rows.row_bytes;
+  s.ahead_lines = (bytes + 64 * tiles - 1) / (64 * tiles);
 }
 
 // Packs rows first..last and fills the block up to `padded` rows with zeros.
@@ -47,17 +61,19 @@ template <class T>
 static void pack_block(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
                        int padded, Scratch<T>& s) {
   const int n = static_cast<int>(last - first);
+  look_ahead(p, rows, last, n, s);
   for (int r = 0; r < n; ++r)
-    pack_row(p, rows.data + (first + r) * rows.row_bytes, s.x + r * p.ldx);
+    s.square[r] = pack_row(p, rows.data + (first + r) * rows.row_bytes, s.x + r * p.ldx);
   for (int r = n; r < padded; ++r)
     for (int64_t c = 0; c < p.d + 2; ++c) s.x[r * p.ldx + c] = T(0);
+  for (int r = 0; r < padded; ++r) s.mass[r] = r >= n ? 0 : rows.mass ? rows.mass[first + r] : 1;
 }
 
 // The row's best atom, the lowest of equals, from the lanes' best.
 template <class T>
 EMS_INLINE int32_t best_atom(IVec<T> where, Vec<T> best, T top) {
   constexpr int W = Simd<T>::W;
-  unsigned bits = bits_of(best == top);
+  unsigned bits = bits_reaching(best, splat(top));
   int32_t label = INT32_MAX;
   do {
     const int lane = __builtin_ctz(bits);
@@ -85,43 +101,54 @@ static void reduce_block(int rows, Scratch<T>& s) {
   }
 }
 
-// Turns the tile's scores into exp((score - top) / reg) and sums them. OUT total.
-template <class T>
-static void soften_block(const Plan<T>& p, int rows, Scratch<T>& s) {
+// exp((score - top) / reg) of the rows' scores in one panel, added to the lanes' totals.
+template <class T, int NV>
+EMS_INLINE void soften_panel(const Plan<T>& p, int v0, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
-  for (int r = 0; r < rows; ++r) {
-    Vec<T> total{};
+  T* tile = s.tile + int64_t(v0) * W * kBlock;
+  const Vec<T> scale = splat(p.scale);
+  for (int r = 0; r < rows; ++r, tile += NV * W) {
+    Vec<T> total = load(s.best + r * W);
     const T top = s.top[r];
-    for (int panel = 0; panel < p.npanel; ++panel) {
-      const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
-      T* t = s.tile + (int64_t(v0) * kBlock + r * nv) * W;
-      for (int v = 0; v < nv; ++v) {
-        const Vec<T> e = exp2v((load(t + v * W) - top) * p.scale);
-        store(t + v * W, e);
-        total += e;
-      }
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      const Vec<T> e = exp2v((load(tile + v * W) - top) * scale);
+      store(tile + v * W, e);
+      total += e;
     }
-    s.total[r] = sum<T>(total);
+    store(s.best + r * W, total);
   }
 }
 
-// Atoms of a row whose scores reach `least`. OUT list; their scores in weight.
+// Turns the tile's scores into exp((score - top) / reg) and sums them. OUT total; best is lost.
 template <class T>
-EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, Scratch<T>& s) {
+static void soften_block(const Plan<T>& p, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
-  int m = 0;
+  for (int r = 0; r < rows; ++r) store(s.best + r * W, Vec<T>{});
+  for (int panel = 0; panel < p.npanel; ++panel) {
+    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+    if (nv == 1) soften_panel<T, 1>(p, v0, rows, s);
+    if (nv == 2) soften_panel<T, 2>(p, v0, rows, s);
+    if (nv == 3) soften_panel<T, 3>(p, v0, rows, s);
+    if (nv == 4) soften_panel<T, 4>(p, v0, rows, s);
+  }
+  for (int r = 0; r < rows; ++r) s.total[r] = sum<T>(load(s.best + r * W));
+}
+
+// Appends a row's atoms whose scores reach `least` to the list of m, its scores less `top`.
+// Returns the new length.
+template <class T>
+EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, T top, int m, const Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  T* const weight = s.weight;
+  int32_t *const list = s.list, *const owner = s.owner;
   for (int panel = 0; panel < p.npanel; ++panel) {
     const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
     const T* t = s.tile + (int64_t(v0) * kBlock + r * nv) * W;
     for (int v = 0; v < nv; ++v) {
-      unsigned bits = bits_of(load(t + v * W) >= least);
-      while (bits) {
-        const int lane = __builtin_ctz(bits);
-        s.list[m] = (v0 + v) * W + lane;
-        s.weight[m] = t[v * W + lane];
-        ++m;
-        bits &= bits - 1;
-      }
+      const Vec<T> scores = load(t + v * W);
+      const unsigned bits = bits_reaching(scores, splat(least));
+      m += append_lanes<T>(scores - top, bits, (v0 + v) * W, r, weight + m, list + m, owner + m);
     }
   }
   return m;
@@ -130,15 +157,22 @@ EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, Scratch<T>& s) {
 template <class T>
 EMS_INLINE bool one_hot(const Scratch<T>& s, int r, T least) {
   constexpr int W = Simd<T>::W;
-  const unsigned lanes = bits_of(load(s.best + r * W) >= least);
-  return (lanes & (lanes - 1)) == 0 && bits_of(load(s.second + r * W) >= least) == 0;
+  const unsigned lanes = bits_reaching(load(s.best + r * W), splat(least));
+  return (lanes & (lanes - 1)) == 0 && bits_reaching(load(s.second + r * W), splat(least)) == 0;
 }
 
 // Non-zero weights of the block's rows: what the choice between the layouts rests on.
 template <class T>
-static int64_t count_weights(const Plan<T>& p, int rows, Scratch<T>& s) {
+static int64_t count_weights(const Plan<T>& p, int rows, const Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
   int64_t count = 0;
-  for (int r = 0; r < rows; ++r) count += list_atoms(p, r, s.top[r] - T(p.cut), s);
+  for (int panel = 0; panel < p.npanel; ++panel) {
+    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+    const T* t = s.tile + int64_t(v0) * kBlock * W;
+    for (int i = 0; i < rows * nv; ++i)
+      count += __builtin_popcount(
+          bits_reaching(load(t + i * W), splat(s.top[i / nv] - T(p.cut))));
+  }
   return count;
 }
 
@@ -153,31 +187,49 @@ EMS_INLINE void add_row(const Plan<T>& p, const T* x, T f, T* sums) {
   for (int64_t c = 0; c < p.lds; c += W) store(sums + c, load(sums + c) + f * load(x + c));
 }
 
-// Adds the rows whose weights are few to the sparse sums. OUT total.
+// Adds each row to its best atom's sums.
 template <class T>
-static void add_sparse(const Plan<T>& p, const RowsView& rows, int64_t first, int n,
-                       Scratch<T>& s, T* sums) {
+static void add_hard(const Plan<T>& p, int n, const Scratch<T>& s, T* sums) {
+  for (int r = 0; r < n; ++r)
+    add_row(p, s.x + r * p.ldx, T(s.mass[r]), sums + s.label[r] * p.lds);
+}
+
+// Turns the m listed scores into weights and adds their rows to the atoms' sums. The list is
+// worked off in long loops, whatever the number of atoms a row has. OUT total of rows r0..r1.
+template <class T>
+static void settle(const Plan<T>& p, int r0, int r1, int m, Scratch<T>& s, T* sums) {
   constexpr int W = Simd<T>::W;
-  for (int r = 0; r < n; ++r) {
-    const T a = T(mass_of(rows, first + r)), least = s.top[r] - T(p.cut);
-    const T* x = s.x + r * p.ldx;
-    s.total[r] = T(1);
-    if (p.reg == 0 || one_hot(s, r, least)) {
-      add_row(p, x, a, sums + s.label[r] * p.lds);
-      continue;
-    }
-    const int m = list_atoms(p, r, least, s);
-    store(s.weight + m, splat(Simd<T>::lowest));
-    Vec<T> total{};
-    for (int i = 0; i < m; i += W) {
-      const Vec<T> e = exp2v((load(s.weight + i) - s.top[r]) * p.scale);
-      store(s.weight + i, e);
-      total += e;
-    }
-    s.total[r] = sum<T>(total);
-    const T f = a / s.total[r];
-    for (int i = 0; i < m; ++i) add_row(p, x, f * s.weight[i], sums + s.list[i] * p.lds);
+  const Vec<T> scale = splat(p.scale);
+  store(s.weight + m, splat(Simd<T>::lowest));
+  for (int i = 0; i < m; i += W) store(s.weight + i, exp2v(load(s.weight + i) * scale));
+  for (int r = r0; r < r1; ++r) s.total[r] = T(0);
+  for (int i = 0; i < m; ++i) s.total[s.owner[i]] += s.weight[i];
+  for (int i = 0; i < m; ++i) {
+    const int r = s.owner[i];
+    add_row(p, s.x + r * p.ldx, T(s.mass[r]) * s.weight[i] / s.total[r], sums + s.list[i] * p.lds);
   }
+}
+
+// Adds the rows, whose weights are few, to the sparse sums. OUT total.
+template <class T>
+static void add_sparse(const Plan<T>& p, int n, Scratch<T>& s, T* sums) {
+  int m = 0, r0 = 0;
+  for (int r = 0; r < n; ++r) {
+    const T least = s.top[r] - T(p.cut);
+    if (one_hot(s, r, least)) {
+      s.list[m] = s.label[r];
+      s.owner[m] = r;
+      s.weight[m++] = T(0);
+    } else {
+      m = list_atoms(p, r, least, s.top[r], m, s);
+    }
+    if (m > kListed) {
+      settle(p, r0, r + 1, m, s, sums);
+      m = 0;
+      r0 = r + 1;
+    }
+  }
+  settle(p, r0, n, m, s, sums);
 }
 
 }  // namespace EMS_LEVEL

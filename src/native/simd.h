@@ -136,29 +136,31 @@ EMS_INLINE T sum(Vec<T> v) {
   return fold<Sum, T>(v);
 }
 
-// One bit a lane, set where the comparison a > b (a >= b) holds.
-EMS_INLINE unsigned bits_of(IVec<float> mask) {
+// One bit a lane, set where a >= b.
+EMS_INLINE unsigned bits_reaching(Vec<float> a, Vec<float> b) {
 #if defined(__AVX512F__)
-  return _mm512_movepi32_mask((__m512i)mask);
+  return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
 #elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+  return static_cast<unsigned>(_mm256_movemask_ps((__m256)(a >= b)));
 #elif defined(__x86_64__)
-  return static_cast<unsigned>(_mm_movemask_ps((__m128)mask));
+  return static_cast<unsigned>(_mm_movemask_ps((__m128)(a >= b)));
 #else
+  const IVec<float> mask = a >= b;
   unsigned bits = 0;
   for (int l = 0; l < Simd<float>::W; ++l) bits |= (mask[l] & 1u) << l;
   return bits;
 #endif
 }
 
-EMS_INLINE unsigned bits_of(IVec<double> mask) {
+EMS_INLINE unsigned bits_reaching(Vec<double> a, Vec<double> b) {
 #if defined(__AVX512F__)
-  return _mm512_movepi64_mask((__m512i)mask);
+  return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ);
 #elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
+  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a >= b)));
 #elif defined(__x86_64__)
-  return static_cast<unsigned>(_mm_movemask_pd((__m128d)mask));
+  return static_cast<unsigned>(_mm_movemask_pd((__m128d)(a >= b)));
 #else
+  const IVec<double> mask = a >= b;
   unsigned bits = 0;
   for (int l = 0; l < Simd<double>::W; ++l) bits |= (mask[l] & 1u) << l;
   return bits;
@@ -171,6 +173,64 @@ EMS_INLINE IVec<T> lane_numbers() {
   IVec<T> v{};
   for (int l = 0; l < Simd<T>::W; ++l) v[l] = l;
   return v;
+}
+
+// The m < W values at p, then zeros; nothing behind them is read.
+template <class T>
+EMS_INLINE Vec<T> load_part(const void* p, int64_t m) {
+#if defined(__AVX512F__)
+  const unsigned mask = (1u << m) - 1;
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+  if constexpr (sizeof(T) == 8) return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+#elif defined(__AVX2__)
+  const __m256i mask = (__m256i)(lane_numbers<T>() < static_cast<typename Simd<T>::Int>(m));
+  if constexpr (sizeof(T) == 4) return _mm256_maskload_ps(static_cast<const float*>(p), mask);
+  if constexpr (sizeof(T) == 8) return _mm256_maskload_pd(static_cast<const double*>(p), mask);
+#else
+  T values[Simd<T>::W] = {};
+  __builtin_memcpy(values, p, static_cast<size_t>(m) * sizeof(T));
+  return load(values);
+#endif
+}
+
+// Appends the lanes of v whose bits are set to `values`, their numbers counted from `first` to
+// `numbers`, and `mark` as often to `marks`; returns how many. Behind them as much as a vector
+// holds is overwritten.
+template <class T>
+EMS_INLINE int append_lanes(Vec<T> v, unsigned bits, int32_t first, int32_t mark, T* values,
+                            int32_t* numbers, int32_t* marks) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    const __mmask16 m = static_cast<__mmask16>(bits);
+    const __m512i lanes = (__m512i)(lane_numbers<T>() + first);
+    store<T>(values, _mm512_maskz_compress_ps(m, v));
+    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, lanes));
+    _mm512_storeu_si512(marks, _mm512_set1_epi32(mark));
+  } else {
+    const __mmask8 m = static_cast<__mmask8>(bits);
+    const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)(lane_numbers<T>() + first));
+    store<T>(values, _mm512_maskz_compress_pd(m, v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), _mm256_maskz_compress_epi32(m, lanes));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(marks), _mm256_set1_epi32(mark));
+  }
+  return __builtin_popcount(bits);
+#else
+  int n = 0;
+  for (; bits; bits &= bits - 1, ++n) {
+    const int lane = __builtin_ctz(bits);
+    values[n] = v[lane];
+    numbers[n] = first + lane;
+    marks[n] = mark;
+  }
+  return n;
+#endif
+}
+
+// As many T as a vector holds doubles, as doubles.
+template <class T>
+EMS_INLINE Vec<double> load_doubles(const T* p) {
+  typedef T Part __attribute__((vector_size(Simd<double>::W * sizeof(T))));
+  return __builtin_convertvector(load_as<Part>(p), Vec<double>);
 }
 
 }  // namespace EMS_LEVEL

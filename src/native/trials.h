@@ -37,7 +37,7 @@ EMS_INLINE void trial_rows(const RowsView& rows, int64_t d, int64_t i, const T* 
     for (int r = 0; r < M; ++r) {
       const Vec<T> now = vmin(acc[r], splat(nearest[r]));
       store(least + (i + r) * lanes + g, now);
-      part += T(mass_of(rows, i + r)) * now;
+      part += T(rows.mass ? rows.mass[i + r] : 1.0) * now;
     }
     for (int l = 0; l < W; ++l) potential[g + l] += double(part[l]);
   }

@@ -166,6 +166,32 @@ def test_ties_go_to_the_lowest_index(any_kernel: Kernel) -> None:
     np.testing.assert_allclose(soft, np.tile(np.where(np.arange(70) < 37, 0, 1 / 33), (5, 1)))
 
 
+def test_equal_atoms_are_told_apart_by_index_alone(native_kernel: NativeKernel) -> None:
+    """Every row has two best atoms: each is decided in double, to the lower, with no lead."""
+    rows, p = gaussian(1500, 12, 70)
+    twice = replace(p, atoms=np.tile(p.atoms, (2, 1)), offset=np.tile(p.offset, 2))
+    rows = Rows(rows.X.astype(np.float32))
+    H = scores(rows.X.astype(float), p)
+    got = native_kernel.assign(rows, twice)
+    np.testing.assert_array_equal(got.labels, H.argmax(axis=1))
+    np.testing.assert_array_equal(got.gap, 0.0)
+
+
+@pytest.mark.parametrize("reg", [0.02, 0.2, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_with_few_weights_and_with_many(
+    native_kernel: NativeKernel, dtype: type, reg: float
+) -> None:
+    """Atoms of many coordinates, where even long lists of weights are added one by one."""
+    rows, p = gaussian(1200, 150, 90)
+    p = replace(p, atoms=p.atoms * 0.2, reg=reg, want=Want.MOMENTS)
+    rows = Rows(rows.X.astype(dtype), rows.mass)
+    want = direct(Rows(rows.X.astype(float), rows.mass), p)
+    got = native_kernel.stats(rows, p)
+    tol = 1e-11 if dtype == np.float64 else 2e-6 + 1e-4 / reg
+    close(replace(got, R=want.R), want, tol)
+
+
 def test_a_single_atom_has_no_runner_up(any_kernel: Kernel) -> None:
     rows, p = gaussian(30, 4, 1)
     assert np.isinf(any_kernel.assign(rows, p).gap).all()

@@ -168,3 +168,30 @@ print(int(NativeKernel(2).stats(Rows(X), p).N.sum()))
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120
     )
     assert out.stdout.strip() == str(1 << 20)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("reg", [0.0, 0.01, 50.0])
+@pytest.mark.parametrize("size", [(20_000, 10, 1000), (6000, 784, 200), (6000, 384, 1000)], ids=str)
+def test_a_pass_takes_little_memory(size: tuple[int, int, int], reg: float) -> None:
+    """With two threads no more than 32 MB may be allocated beside the rows and the atoms."""
+    code = f"""
+import re
+import resource
+import numpy as np
+from emscoreset.kernels import NativeKernel
+from emscoreset.stats import Pass, Rows
+n, d, k = {size}
+rng = np.random.default_rng(0)
+X = rng.standard_normal((n, d), dtype=np.float32)
+p = Pass(rng.normal(size=(k, d)), np.zeros(k), {reg}, np.zeros(d))
+kernel = NativeKernel(2)
+kernel.stats(Rows(X[:2000, :2]), Pass(np.eye(2), np.zeros(2), 0.0, np.zeros(2)))  # the threads
+held = 1024 * int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1])
+resource.setrlimit(resource.RLIMIT_DATA, (held + (32 << 20), held + (32 << 20)))
+print(round(kernel.stats(Rows(X), p).N.sum()))
+"""
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert out.stdout.strip() == str(size[0])

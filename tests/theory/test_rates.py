@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import ot
 import pytest
@@ -114,7 +116,8 @@ def test_at_a_fixed_reg_the_distances_stop_at_their_floors(reg: float):
     X *= 1.0 / X.std()
     regularised, plain = gaussian_floor([1.0], reg)
     found = fits(X, [4, 16, 64], [reg] * 3, tol=1e-8)
-    assert [f.distance.value for f in found] == sorted(f.distance.value for f in found)[::-1]
+    for few, more in pairwise(f.distance.value for f in found):
+        assert more <= few * (1 + 1e-5)  # at the floor all are one
     for f in found[1:]:
         assert f.distance.value == pytest.approx(regularised, rel=0.01)
         assert f.distance.value != pytest.approx(gaussian_floor([1.0], 0.5 * reg)[0], rel=0.1)

@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from emscoreset.checks import check_number
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
-from emscoreset.search.seeding import canonical, sample_rows, seed
+from emscoreset.search.passes import Passes
+from emscoreset.search.seeding import Candidates, candidates, canonical, given, sample_rows
+from emscoreset.search.select import EFFORTS, Draw, drive
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
-from emscoreset.stats import Floats, Rows
+from emscoreset.stats import Floats
 from emscoreset.transport import entropic_self_cost
 
-ALGORITHMS = ("auto", "plain")
+ALGORITHMS = ("plain", *EFFORTS)
 
 
 @dataclass(frozen=True)
@@ -82,22 +84,35 @@ def fit(
     settings = check(settings)
     source = in_canonical_order(source, settings.n_atoms)
     callback = callback and _in_data_coordinates(callback, source.center)
-    init = settings.init
-    if settings.algorithm == "plain" and isinstance(init, str):
+    k, init = settings.n_atoms, settings.init
+    if not isinstance(init, str):
+        found = _descend(source, given(source, k, init), settings, rng, callback)
+        return _outcome(found, found.Y + source.center)
+    if settings.algorithm == "plain":
         init = "random"  # Algorithm 1 of the paper starts there
-    seeds = seed(source, settings.n_atoms, init, rng)
-    if seeds.rows is not None:
-        return _all_rows(source, seeds.start, seeds.rows, settings.reg, callback)
-    found = fit_ems(
-        source,
-        seeds.start,
-        settings.reg,
-        tol=settings.tol,
-        shift_tol=settings.shift_tol,
-        max_iter=settings.max_iter,
-        callback=callback,
-    )
+    rows = candidates(source, k, init, rng)
+    if len(rows.rows.X) <= k:
+        return _all_rows(source, rows, settings.reg, callback)
+    found = _descend(source, lambda m: rows.draw(m, init, rng), settings, rng, callback)
     return _outcome(found, found.Y + source.center)
+
+
+def _descend(
+    source: Source,
+    start: State | Draw,
+    settings: Settings,
+    rng: np.random.Generator,
+    callback: Callback | None,
+) -> Fit:
+    k, reg, tol, shift_tol = settings.n_atoms, settings.reg, settings.tol, settings.shift_tol
+    most = settings.max_iter
+    if settings.algorithm == "plain":
+        first = start if isinstance(start, State) else start(k)
+        return fit_ems(
+            source, first, reg, tol=tol, shift_tol=shift_tol, max_iter=most, callback=callback
+        )
+    passes, effort = Passes(source, k, most, callback), EFFORTS[settings.algorithm]
+    return drive(passes, start, k, reg, effort, rng, tol=tol, shift_tol=shift_tol)
 
 
 def in_canonical_order(source: Source, k: int) -> Source:
@@ -123,18 +138,13 @@ def _outcome(found: Fit, atoms: Floats, *, few_rows: bool = False) -> Outcome:
     )
 
 
-def _all_rows(
-    source: Source,
-    start: State,
-    rows: Rows,
-    reg: float,
-    callback: Callback | None,
-) -> Outcome:
+def _all_rows(source: Source, found: Candidates, reg: float, callback: Callback | None) -> Outcome:
     """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
+    start = found.all_rows()
     looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
     own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)
     exact = replace(looked, N=start.w, distance=own, n_iter=1, converged=True)  # one step: all set
-    return _outcome(exact, np.asarray(rows.X, dtype=np.float64), few_rows=True)
+    return _outcome(exact, np.asarray(found.rows.X, dtype=np.float64), few_rows=True)
 
 
 def check(settings: Settings) -> Settings:

@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from emscoreset.ems import State
 from emscoreset.kernels import Kernel
+from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Ints, Rows
 
 # Starts are chosen from at most this many rows (or 16 an atom where that is more). Data that
 # fit give the same start in any order of their rows, and with repeated rows for weights.
 SEED_ROWS = 1 << 14
+# One k-means++ looks at all of them, or at as many as keep it below so many multiplications,
+# but at 16 an atom at least.
+DRAW_WORK, DRAW_ROWS = 1e9, 16
 
 
 def sample_rows(k: int) -> int:
@@ -30,13 +34,49 @@ class Seeds:
     rows: Rows | None = None  # the distinct rows as they are, with their masses
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Distinct rows that starts are drawn from, in canonical order."""
+
+    rows: Rows  # as they are
+    near: Rows  # less the source's center
+    kernel: Kernel
+
+    def all_rows(self) -> State:
+        """Every row an atom."""
+        a = self.near.masses()
+        return State(self.near.X.astype(np.float64), a / a.sum())
+
+    def draw(self, k: int, init: str, rng: np.random.Generator) -> State:
+        """k of the rows, or all where there are fewer, with uniform weights.
+
+        "k-means++" looks at fewer of them where k times the columns are many.
+        """
+        k = min(k, len(self.near.X))
+        if init == "random":
+            picks = weighted_draw(self.near, k, rng)
+            return uniform(self.near.X[picks].astype(np.float64))
+        some = ArraySource(self.near.X, self.near.mass, kernel=self.kernel)
+        rows = some.sample(max(int(DRAW_WORK / (k * some.d)), DRAW_ROWS * k), rng)
+        picks = plusplus(self.kernel, rows, k, rng)
+        return uniform(rows.X[picks].astype(np.float64))
+
+
 def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator) -> Seeds:
     """k atoms relative to the source's center, with uniform weights.
 
     ``init`` is "k-means++" (greedy, by mass), "random" (rows drawn by mass) or k atoms.
     """
     if not isinstance(init, str):
-        return Seeds(uniform(_given(source, k, init)))
+        return Seeds(given(source, k, init))
+    found = candidates(source, k, init, rng)
+    if len(found.rows.X) <= k:
+        return Seeds(found.all_rows(), found.rows)
+    return Seeds(found.draw(k, init, rng))
+
+
+def candidates(source: Source, k: int, init: str, rng: np.random.Generator) -> Candidates:
+    """Rows to start k atoms from; all distinct ones where there are no more than k."""
     if init not in ("k-means++", "random"):
         raise ValueError(f'init must be "k-means++", "random" or an array of atoms, not {init!r}')
     rows = canonical(source.sample(sample_rows(k), rng))
@@ -44,15 +84,7 @@ def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator
         rows = _all_distinct(source, rows, k)
     kind = rows.X.dtype
     X = np.subtract(rows.X, source.center.astype(kind), dtype=kind)
-    if len(X) <= k:
-        a = rows.masses()
-        return Seeds(State(X.astype(np.float64), a / a.sum()), rows)
-    near = Rows(X, rows.masses())
-    if init == "random":
-        picks = weighted_draw(near, k, rng)
-    else:
-        picks = plusplus(source.kernel, near, k, rng)
-    return Seeds(uniform(X[picks].astype(np.float64)))
+    return Candidates(rows, Rows(X, rows.masses()), source.kernel)
 
 
 def uniform(Y: Floats) -> State:
@@ -65,8 +97,10 @@ def plusplus(kernel: Kernel, rows: Rows, k: int, rng: np.random.Generator) -> In
     first = int(weighted_draw(rows, 1, rng)[0])
     picks = kernel.plusplus(rows, first, rng.random((k - 1, 2 + int(np.log(k)))))
     # Fewer than k where the rest lie at no distance that a float can hold: any will do.
-    rest = np.setdiff1d(np.arange(len(rows.X)), picks)[: k - len(picks)]
-    return np.concatenate([picks, rest])
+    if len(picks) < k:
+        rest = np.setdiff1d(np.arange(len(rows.X)), picks)[: k - len(picks)]
+        picks = np.concatenate([picks, rest])
+    return picks
 
 
 def weighted_draw(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
@@ -110,7 +144,8 @@ def _all_distinct(source: Source, rows: Rows, k: int) -> Rows:
     return found or rows
 
 
-def _given(source: Source, k: int, init: ArrayLike) -> Floats:
+def given(source: Source, k: int, init: ArrayLike) -> State:
+    """The user's atoms relative to the source's center, with uniform weights."""
     try:
         Y = np.array(init, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -121,4 +156,4 @@ def _given(source: Source, k: int, init: ArrayLike) -> Floats:
         raise ValueError(f"init must have shape ({k}, {source.d}), one row per atom, not {Y.shape}")
     if not np.isfinite(Y).all():
         raise ValueError("init must be finite: it holds NaN or infinity")
-    return Y - source.center
+    return uniform(Y - source.center)

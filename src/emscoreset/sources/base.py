@@ -33,6 +33,7 @@ class Source(ABC):
     n: int | None  # None where it is not known before the first pass, or has no meaning
     d: int
     kernel: Kernel
+    steady = True  # whether every pass reads the same rows
 
     @abstractmethod
     def run(self, p: Pass) -> Stats:

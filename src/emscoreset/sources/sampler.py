@@ -100,6 +100,8 @@ class DrawSource(Source):
     exact for the rows of the last pass. The same seed gives the same sequence of passes.
     """
 
+    steady = False
+
     def __init__(
         self,
         draw: Callable[[int, np.random.Generator], ArrayLike],

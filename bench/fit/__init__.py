@@ -1,0 +1,1 @@
+"""Whole fits against other k-means."""
