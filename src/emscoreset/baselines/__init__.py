@@ -5,5 +5,6 @@ Each function takes rows and returns a `Coreset`, whose distance is that to the 
 """
 
 from emscoreset.baselines.plain import kmeans, random
+from emscoreset.baselines.wcsl import wcsl
 
-__all__ = ["kmeans", "random"]
+__all__ = ["kmeans", "random", "wcsl"]

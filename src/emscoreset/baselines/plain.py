@@ -9,11 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from emscoreset.baselines.problem import read
+from emscoreset.baselines.problem import Rng, read
 from emscoreset.coreset import Coreset
 from emscoreset.kernels.threads import effective_threads
-
-Rng = np.random.Generator | int | None
 
 
 def random(
@@ -29,14 +27,7 @@ def random(
     ``X`` is an array or a frame of numbers.
     """
     problem = read("random", X, n_atoms, sample_weight, n_jobs)
-    a = problem.masses()
-    drawable = int(np.count_nonzero(a))
-    if drawable < problem.n_atoms:
-        raise ValueError(
-            f"n_atoms={n_atoms} different rows cannot be drawn: only {drawable} have weight > 0"
-        )
-    picks = np.random.default_rng(rng).choice(len(a), size=problem.n_atoms, replace=False, p=a)
-    atoms = np.asarray(problem.source.X[np.sort(picks)], dtype=np.float64)
+    atoms = problem.drawn(np.random.default_rng(rng))
     return problem.with_uniform_weights(atoms, 0.0, {})
 
 

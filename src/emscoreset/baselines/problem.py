@@ -21,6 +21,17 @@ from emscoreset.stats import Floats
 from emscoreset.transport import distance_to_weights
 from emscoreset.validation import checked_rows
 
+Rng = np.random.Generator | int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Atoms relative to the source's center, and how they were found."""
+
+    Y: Floats  # (k, d)
+    n_iter: int
+    converged: bool
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -37,6 +48,18 @@ class Problem:
         a = np.concatenate([rows.masses() for rows in self.source.blocks()])
         shares: Floats = a / a.sum()
         return shares
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """Different rows drawn by their mass, in the data's order. (n_atoms, d)"""
+        a = self.masses()
+        drawable = int(np.count_nonzero(a))
+        if drawable < self.n_atoms:
+            raise ValueError(
+                f"n_atoms={self.n_atoms} different rows cannot be drawn: "
+                f"only {drawable} have weight > 0"
+            )
+        picks = rng.choice(len(a), size=self.n_atoms, replace=False, p=a)
+        return np.asarray(self.source.X[np.sort(picks)], dtype=np.float64)
 
     def with_uniform_weights(
         self, atoms: Floats, reg: float, parameters: Mapping[str, Any]

@@ -1,0 +1,218 @@
+"""WCSL: its gradient against finite differences of POT's loss, its optimum against closed forms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import ot
+import pytest
+from sklearn.datasets import load_diabetes
+
+from emscoreset import Coreset
+from emscoreset.baselines import kmeans, wcsl
+from emscoreset.baselines.adam import BATCH, Adam, batches, loss_gradient
+from emscoreset.baselines.potentials import Batch, Whole
+from emscoreset.kernels import Kernel
+from emscoreset.sources.array import ArraySource
+from oracles import costs, entropic
+
+PRESETS = pytest.mark.parametrize("preset", ["paper", "tuned"])
+STEP = 1e-5
+
+
+def clusters(n: int = 600, d: int = 3, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + 4.0 * rng.integers(0, 3, size=(n, 1))
+
+
+def differences(loss, Y: np.ndarray) -> np.ndarray:
+    out = np.zeros_like(Y)
+    for place in np.ndindex(Y.shape):
+        e = np.zeros_like(Y)
+        e[place] = STEP
+        out[place] = (loss(Y + e) - loss(Y - e)) / (2 * STEP)
+    return out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_is_the_finite_difference_of_pots_sinkhorn_loss(weighted: bool):
+    rng = np.random.default_rng(1)
+    X, Y, w = rng.normal(size=(40, 3)), rng.normal(size=(5, 3)), np.full(5, 0.2)
+    a = rng.dirichlet(np.ones(40)) if weighted else np.full(40, 1 / 40)
+    _, gradient = loss_gradient(X, a, Y, np.zeros(5), 0.1, 0.5)
+    slopes = differences(lambda Z: entropic(a, w, costs(X, Z), 0.5, np.zeros(5)), Y)
+    np.testing.assert_allclose(gradient, slopes, atol=2e-4)
+    assert np.abs(gradient).max() > 0.05
+    softmax = Batch(costs(X, Y), a).plan(np.zeros(5), 0.5)  # without potentials: another gradient
+    free = 2.0 * (a @ softmax)[:, None] * Y - 2.0 * (a[:, None] * softmax).T @ X
+    assert np.abs(free - slopes).max() > 0.05
+
+
+def test_at_a_small_reg_the_gradient_is_that_of_the_exact_transport_cost():
+    rng = np.random.default_rng(2)
+    X, Y, w, a = rng.normal(size=(60, 2)), rng.normal(size=(4, 2)), np.full(4, 0.25), np.ones(60)
+    a /= a.sum()
+    _, gradient = loss_gradient(X, a, Y, np.zeros(4), 0.1, 1e-4)
+    slopes = differences(lambda Z: ot.emd2(a, w, costs(X, Z)), Y)
+    np.testing.assert_allclose(gradient, slopes, atol=2e-3)
+
+
+@pytest.mark.parametrize("eps", [0.05, 2.0])
+def test_a_batch_and_a_source_give_the_same_sums(kernel: Kernel, eps: float):
+    X = clusters()
+    a = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
+    source = ArraySource(X, a, kernel=kernel, block_bytes=1 << 14)
+    Y, h = X[:7] - source.center, np.random.default_rng(4).normal(size=7)
+    whole = Whole(source, Y).sums(h, eps, True)
+    batch = Batch(costs(X - source.center, Y), a / a.sum()).sums(h, eps, True)
+    for name in ("N", "L", "L0", "cost", "H"):
+        np.testing.assert_allclose(getattr(whole, name), getattr(batch, name), atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [5, 999, 2600, 6000])
+def test_batches_are_a_partition_of_the_mass(n: int):
+    rng = np.random.default_rng(n)
+    for a in (np.ones(n), rng.integers(0, 4, n).astype(float), rng.pareto(1.0, n)):
+        share = a / a.sum()
+        parts = list(batches(share, rng))
+        assert len(parts) == max(1, round(np.count_nonzero(a) / BATCH))
+        total = np.zeros(n)
+        for index, mass in parts:
+            assert mass.sum() == pytest.approx(1.0)
+            np.add.at(total, index, mass / len(parts))
+        np.testing.assert_allclose(total, share, atol=1e-9)
+    order = np.concatenate([index for index, _ in batches(np.full(6000, 1 / 6000), rng)])
+    assert sorted(order) == list(range(6000))
+    assert sorted(order[:1000]) != list(range(1000))
+
+
+def test_adam_takes_the_steps_of_its_definition():
+    """By its own recursion, written out: the first step is the rate, whatever the gradient."""
+    gradients = [np.array([[3.0, -1e-3]]), np.array([[-1.0, 2.0]])]
+    adam = Adam(np.zeros((1, 2)), np.zeros((1, 2)))
+    np.testing.assert_allclose(adam.step(gradients[0], 0.1), [[0.1, -0.1]], rtol=1e-4)
+    m = 0.9 * 0.1 * gradients[0] + 0.1 * gradients[1]
+    v = 0.999 * 0.001 * gradients[0] ** 2 + 0.001 * gradients[1] ** 2
+    second = 0.1 * (m / (1 - 0.9**2)) / (np.sqrt(v / (1 - 0.999**2)) + 1e-8)
+    np.testing.assert_allclose(adam.step(gradients[1], 0.1), second)
+
+
+def quantile_means(x: np.ndarray, k: int) -> np.ndarray:
+    """The best k atoms of equal weights on the line: means of the k parts in order."""
+    return np.sort(x).reshape(k, -1).mean(axis=1)
+
+
+def check_on_the_line(coreset: Coreset, x: np.ndarray, preset: str) -> None:
+    """``x`` are the rows, as often as they weigh. The paper's rule stops Adam near the optimum."""
+    parts = np.sort(x).reshape(len(coreset), -1)
+    best = np.square(parts - parts.mean(axis=1, keepdims=True)).mean()
+    assert coreset.provenance["parameters"]["converged"]
+    assert coreset.upper < best * (1.001 if preset == "tuned" else 1.05)
+    exact = ot.emd2_1d(x, coreset.atoms[:, 0])
+    assert best * (1 - 1e-9) <= exact <= coreset.upper * (1 + 1e-9)
+    if preset == "tuned":
+        np.testing.assert_allclose(np.sort(coreset.atoms[:, 0]), quantile_means(x, 4), atol=2e-2)
+
+
+@PRESETS
+def test_on_the_line_the_optimum_is_the_means_of_equal_parts(preset: str):
+    x = np.random.default_rng(5).normal(size=240)
+    check_on_the_line(wcsl(x[:, None], 4, preset=preset, reg=1e-3, rng=0), x, preset)
+
+
+@PRESETS
+def test_weights_of_rows_are_as_many_rows(preset: str):
+    rng = np.random.default_rng(6)
+    x, a = rng.normal(size=60), rng.integers(0, 4, 60)
+    a[0] += -a.sum() % 4
+    coreset = wcsl(x[:, None], 4, preset=preset, reg=1e-3, sample_weight=a, rng=0)
+    check_on_the_line(coreset, np.repeat(x, a), preset)
+    assert coreset.mass == a.sum()
+
+
+@PRESETS
+def test_its_weights_are_equal_and_pots_distance_lies_in_its_bracket(preset: str):
+    X = clusters()
+    coreset = wcsl(X, 12, preset=preset, max_iter=20, rng=0)
+    np.testing.assert_array_equal(coreset.weights, np.full(12, 1 / 12))
+    C = costs(X, coreset.atoms)
+    a = np.full(len(X), 1 / len(X))
+    exact = float(ot.emd2(a, coreset.weights, C))
+    assert coreset.lower <= exact * (1 + 1e-9)
+    assert exact <= coreset.upper * (1 + 1e-9)
+    assert coreset.upper - coreset.lower < 1e-3 * exact
+    own = coreset.provenance
+    assert own["made_by"] == "baselines.wcsl"
+    assert own["parameters"]["preset"] == preset
+    assert own["parameters"]["n_iter"] > 0
+
+
+def test_tuned_is_below_its_rivals_of_equal_weights():
+    X = clusters(900, 5)
+    tuned = wcsl(X, 8, preset="tuned", rng=0)
+    assert tuned.upper < wcsl(X, 8, max_iter=60, rng=0).lower
+    assert tuned.upper < kmeans(X, 8, weights="uniform", rng=0).lower
+
+
+def test_a_seed_is_a_result_and_another_another():
+    X = clusters(300)
+    first, again, other = (wcsl(X, 5, rng=s, max_iter=5).atoms for s in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 1e-6
+
+
+@pytest.mark.parametrize("k", [3, 4, 6])
+def test_tuned_has_an_answer_where_rows_are_fewer_than_atoms(k: int):
+    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 4, axis=0)
+    coreset = wcsl(X, k, preset="tuned", rng=0)
+    exact = float(ot.emd2(np.full(12, 1 / 12), coreset.weights, costs(X, coreset.atoms)))
+    assert coreset.upper == pytest.approx(exact, abs=1e-3)
+    if k != 4:
+        assert coreset.upper < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_rows_of_any_type_far_from_the_origin(dtype: str):
+    X = (clusters(500) * 4 + 100).astype(dtype)
+    there = wcsl(X, 6, preset="tuned", rng=0)
+    here = wcsl(X.astype(float) - 100.0, 6, preset="tuned", rng=0)
+    assert there.upper == pytest.approx(here.upper, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"preset": "best"}, 'preset must be "paper" or "tuned", not \'best\''),
+        ({"reg": -1.0}, "reg must be a finite number >= 0, not -1.0"),
+        ({"reg": 0.0}, "reg must be > 0"),
+        ({"reg": "0.1"}, "reg must be a finite number"),
+        ({"max_iter": 0}, "max_iter must be a whole number >= 1, not 0"),
+        ({"n_atoms": 601}, "n_atoms must be a whole number from 1 to the 600 rows of X, not 601"),
+        ({"sample_weight": np.full(600, -1.0)}, "sample_weight must be finite and >= 0"),
+        ({"sample_weight": np.eye(600)[0]}, "only 1 have weight > 0"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(wrong: dict, message: str):
+    with pytest.raises(ValueError, match=message):
+        wcsl(clusters(), **{"n_atoms": 3, **wrong})
+
+
+def test_tuned_is_below_what_adam_finds_on_real_data():
+    X = load_diabetes().data
+    X = X / X.std(axis=0)
+    tuned = wcsl(X, 10, preset="tuned", rng=0)
+    assert tuned.upper < wcsl(X, 10, rng=0).lower
+    assert tuned.upper < kmeans(X, 10, weights="uniform", rng=0).lower
+
+
+def test_the_example_runs():
+    script = Path(__file__).parents[1] / "docs" / "examples" / "baselines.py"
+    command = [sys.executable, "-W", "error", str(script)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "diabetes, 10 atoms for 442 rows" in out
+    last = {line[:30].strip(): float(line.split()[-1]) for line in out.splitlines()[1:]}
+    assert min(last, key=last.__getitem__) == "EMS"
+    assert last["WCSL, tuned"] < last["k-means, uniform weights"]
