@@ -385,7 +385,7 @@ def test_the_guides_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     pq.write_table(make_orders(500, rng=1), tmp_path / "later.parquet")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "guide" / "compress.md").read_text()
-    exec(text.split("```python\n", 1)[1].split("```", 1)[0], {})
+    exec(text.split("```python sketch\n", 1)[1].split("```", 1)[0], {})
     assert "500 of 1,500 rows" in capsys.readouterr().out
     assert len(load("small.parquet")) == 500
 
