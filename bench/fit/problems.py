@@ -70,16 +70,16 @@ def _standardised(name: str) -> np.ndarray:
 
 
 ROWS: dict[str, Callable[[], np.ndarray]] = {
-    "mixture A": mixture,
-    "low rank D": low_rank,
-    "blobs": blobs,
+    "small": small,
     "ring": ring,
-    "MNIST": lambda: _pixels("mnist", 0.1307, 0.3081),
-    "Fashion-MNIST": lambda: _pixels("fashion_mnist", 0.2860, 0.3530),
+    "blobs": blobs,
     "Census": lambda: _standardised("census"),
     "credit default": lambda: _standardised("credit_default"),
     "HIV": lambda: load("hiv_fingerprints").X.astype(np.float32),
-    "small": small,
+    "mixture A": mixture,
+    "MNIST": lambda: _pixels("mnist", 0.1307, 0.3081),
+    "Fashion-MNIST": lambda: _pixels("fashion_mnist", 0.2860, 0.3530),
+    "low rank D": low_rank,
 }
 SIZES = {"mixture A": (100,), "low rank D": (200,), "blobs": (50, 60), "small": (100,)}
 CASES = [Case(rows, k) for rows in ROWS for k in SIZES.get(rows, (10, 50, 200))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import fields
+from functools import cache
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any, Self
@@ -228,7 +229,7 @@ class EMSCoreset(
     def _provenance(self, seed: int) -> dict[str, Any]:
         return {
             "made_by": type(self).__name__,
-            "version": version("emscoreset"),
+            "version": _version(),
             "seed": seed,
             "parameters": in_words(self.get_params(False)),
         }
@@ -367,6 +368,11 @@ def few_rows_note(found: Outcome, settings: Settings) -> str | None:
         f"X has only {k} distinct row{'s' * (k > 1)}, fewer than n_atoms={settings.n_atoms}: "
         f"{'those rows are the atoms' if k > 1 else 'it is the atom'}, and the coreset is exact"
     )
+
+
+@cache
+def _version() -> str:
+    return version("emscoreset")  # reads files
 
 
 def drawn_seed(random_state: Any) -> int:

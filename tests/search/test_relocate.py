@@ -24,7 +24,7 @@ def moved_from(kernel, start: State, reg: float, X: np.ndarray, a=None, seed: in
     passes = Passes(source, len(start.w), 1000, None)
     first = passes.step(source, State(start.Y - source.center, start.w), reg)
     rng = np.random.default_rng(seed)
-    return passes, relocate(passes, source, source, first, rng, most_passes=900)
+    return passes, relocate(passes, source, source, near_rows(source), first, rng, most_passes=900)
 
 
 @pytest.mark.parametrize("reg", [0.0, 0.5])

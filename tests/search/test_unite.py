@@ -48,15 +48,15 @@ def test_a_union_that_is_no_better_is_not_taken(kernel):
 
 @pytest.mark.parametrize("reg", [0.0, 0.3])
 def test_twice_the_atoms_pruned_beat_a_plain_start(kernel, reg: float):
-    rows = np.random.default_rng(1).uniform(size=(1500, 2)) * 10
+    rows = np.random.default_rng(1).standard_t(3, size=(1500, 3))
     gained = []
     for number in range(5):
-        source, passes = search(kernel, rows, 12)
+        source, passes = search(kernel, rows, 30)
         rng = np.random.default_rng(number)
-        twice = seed(source, 24, "k-means++", rng).start
-        once = seed(source, 12, "k-means++", rng).start
-        pruned = prune(passes, source, source, twice, 12, reg)
-        assert len(pruned.state.w) == 12
+        twice = seed(source, 60, "k-means++", rng).start
+        once = seed(source, 30, "k-means++", rng).start
+        pruned = prune(passes, source, source, twice, 30, reg)
+        assert len(pruned.state.w) == 30
         gained.append(settle(passes, source, once, reg).L - pruned.L)
     assert np.mean(gained) > 0
 

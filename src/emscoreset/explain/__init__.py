@@ -1,5 +1,7 @@
-"""SHAP explainers with weighted backgrounds."""
+"""SHAP explainers with weighted backgrounds, and backgrounds for them."""
 
+from emscoreset.explain.choose import background
 from emscoreset.explain.explainer import WeightedExplainer
+from emscoreset.explain.report import BackgroundReport, background_report
 
-__all__ = ["WeightedExplainer"]
+__all__ = ["BackgroundReport", "WeightedExplainer", "background", "background_report"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from emscoreset.coreset import Coreset
 from emscoreset.stats import Floats
+from emscoreset.tables import index_columns
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Background:
     def of(cls, given: Any, model: Any) -> Background:
         """From a coreset, or from (rows, weights); rows of weight 0 are left out."""
         if isinstance(given, Coreset):
-            rows, weights = _model_rows(given, model), given.weights
+            rows, weights = model_rows(given, model), given.weights
         elif isinstance(given, tuple) and len(given) == 2:
             rows, weights = given[0], given[1]
         else:
@@ -33,7 +34,7 @@ class Background:
                 "the background must be a Coreset or a pair (rows, weights), not "
                 f"{type(given).__name__}: pass (rows, None) for rows of equal weight"
             )
-        rows = rows if _is_frame(rows) else np.asarray(rows)
+        rows = rows if is_frame(rows) else np.asarray(rows)
         if len(rows.shape) != 2 or len(rows) == 0:
             raise ValueError(f"the background's rows must be 2-d, at least one, not {rows.shape}")
         weights = _checked_weights(weights, len(rows))
@@ -44,7 +45,7 @@ class Background:
 
 def take(rows: Any, numbers: Any) -> Any:
     """Rows by number, in the form they came in."""
-    if _is_frame(rows):
+    if is_frame(rows):
         frame = nw.from_native(rows, eager_only=True)
         return frame[np.asarray(numbers, dtype=np.int64).tolist()].to_native()
     return rows[numbers]
@@ -52,18 +53,19 @@ def take(rows: Any, numbers: Any) -> Any:
 
 def values_of(rows: Any) -> Any:
     """Rows as an array, of objects where columns differ in kind."""
-    if _is_frame(rows):
+    if is_frame(rows):
         return nw.from_native(rows, eager_only=True).to_numpy()
     return np.asarray(rows)
 
 
-def _is_frame(rows: Any) -> bool:
+def is_frame(rows: Any) -> bool:
+    """Whether this is a frame of some library, in memory."""
     return isinstance(nw.from_native(rows, eager_only=True, pass_through=True), nw.DataFrame)
 
 
 def _names(given: Any, rows: Any, model: Any) -> list[str] | None:
     """What the columns are called: by the frame, else the model, else the coreset."""
-    if _is_frame(rows):
+    if is_frame(rows):
         return [str(name) for name in nw.from_native(rows, eager_only=True).columns]
     names = model_names(model)
     if names is None and isinstance(given, Coreset):
@@ -85,13 +87,16 @@ def _checked_weights(weights: Any, k: int) -> Floats:
     return shares
 
 
-def _model_rows(coreset: Coreset, model: Any) -> Any:
+def model_rows(coreset: Coreset, model: Any) -> Any:
     """The real rows' columns that the model was fitted on, else the atoms.
 
     A pandas frame where the model knows its columns' names, else an array.
     """
     names = model_names(model)
     shown = coreset.feature_names if coreset.rows is None else coreset.rows.column_names
+    if coreset.rows is not None:
+        index = index_columns(coreset.rows)
+        shown = [name for name in shown if name not in index]
     if names is None:
         if coreset.rows is None:
             return coreset.atoms

@@ -13,7 +13,7 @@ from emscoreset.explain.readers import check_output, read_trees
 from emscoreset.explain.shapley import contributions, margins, pair_blocks, pairs
 from emscoreset.explain.trees import TreeModel
 from emscoreset.kernels.threads import checked_n_jobs
-from emscoreset.stats import Floats
+from emscoreset.stats import Floats, Ints
 
 if TYPE_CHECKING:
     import shap
@@ -66,8 +66,7 @@ class WeightedExplainer:
         n_jobs: int | None = None,
         **options: Any,
     ) -> None:
-        if output not in ("raw", "probability"):
-            raise ValueError(f'output must be "raw" or "probability", not {output!r}')
+        check_kind(output)
         if n_jobs is not None:
             checked_n_jobs(n_jobs)
         self.model = model
@@ -122,6 +121,12 @@ class WeightedExplainer:
         return shape[0], d
 
 
+def check_kind(output: str) -> None:
+    """Refuse what is no kind of output."""
+    if output not in ("raw", "probability"):
+        raise ValueError(f'output must be "raw" or "probability", not {output!r}')
+
+
 class ExactTrees:
     """The path algorithm on one model's trees."""
 
@@ -165,10 +170,22 @@ class ExactTrees:
         forest = self.trees.forest
         out = np.empty((len(X), forest.n_features, forest.n_outputs))
         for block in pair_blocks(forest, len(X), len(self.Y)):
-            phi = pairs(forest, X[block], self.Y, n_jobs=self.n_jobs)
-            slope = self._slope(self._margin(X[block])[:, None, :], self.margins[None, :, :])
-            out[block] = np.einsum("ijfo,ijo->ifo", phi, slope * self.weights[:, None])
+            out[block] = np.einsum("ijfo,j->ifo", self._pairs(X[block], slice(None)), self.weights)
         return out
+
+    def each(self, X: Any, numbers: Ints) -> Floats:
+        """Phi against each of these background rows, all at once. OUT (n, m, features, outputs)."""
+        return self._pairs(self.trees.encode(X), numbers)
+
+    def outputs(self) -> Floats:
+        """What is explained, at each background row. OUT (k, outputs)."""
+        return self._output(self.margins)
+
+    def _pairs(self, X: Floats, numbers: Ints | slice) -> Floats:
+        phi = pairs(self.trees.forest, X, self.Y[numbers], n_jobs=self.n_jobs)
+        if self.logistic:
+            phi *= self._slope(self._margin(X)[:, None], self.margins[numbers])[:, :, None]
+        return phi
 
     def _slope(self, mx: Floats, my: Floats) -> Floats:
         """(p(x) - p(y)) / (m(x) - m(y)), p' where the margins are equal.

@@ -140,7 +140,7 @@ class _Game:
     def __init__(self, f: Function, background: Background, x: Any, players: Any) -> None:
         self.f = f
         self.weights = background.weights
-        self.pool = _Pool(background.rows, x)
+        self.pool = Pool(background.rows, x)
         self.players = players
 
     def __call__(self, coalitions: Any) -> Floats:
@@ -157,17 +157,17 @@ class _Game:
         return np.tensordot(self.weights, said.reshape(m, k, *said.shape[1:]), axes=(0, 1))
 
 
-class _Pool:
-    """The k background rows and, as number k, x: rows that take each column from one of them."""
+class Pool:
+    """Rows, those of ``more`` numbered after them: rows that take each column from one of them."""
 
-    def __init__(self, rows: Any, x: Any) -> None:
+    def __init__(self, rows: Any, *more: Any) -> None:
         self.d = rows.shape[1]
         frame = nw.from_native(rows, eager_only=True, pass_through=True)
         self.frame = isinstance(frame, nw.DataFrame)
         if self.frame:
-            self.all: Any = nw.concat([frame, nw.from_native(x, eager_only=True)])
+            self.all: Any = nw.concat([frame, *(nw.from_native(x, eager_only=True) for x in more)])
         else:
-            self.all = np.concatenate([rows, np.asarray(x)])
+            self.all = np.concatenate([rows, *(np.asarray(x) for x in more)])
 
     def rows(self, numbers: Any) -> Any:
         """Row i has in column j what row numbers[i, j] has there."""

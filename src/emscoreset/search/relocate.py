@@ -31,16 +31,19 @@ def relocate(
     passes: Passes,
     source: Source,
     guide: Source,
+    probe: Rows,
     best: Step,
     rng: np.random.Generator,
     *,
     most_passes: int,
 ) -> Step:
-    """Moves from ``best`` that lower the objective; R and directions come from ``guide``."""
+    """Moves from ``best`` that lower the objective.
+
+    R is summed over ``guide``; ``probe`` has the rows towards which atoms are halved.
+    """
     k, reg = len(best.state.w), best.p.reg
     end = len(passes.history) + most_passes
     m, failed = max(1, round(SHARE * k)), 0
-    probe = near_rows(guide)
     seen: Step | None = None
     while failed < TRIES and k > 1 and len(passes.history) < end and passes.left(source) > 3:
         with passes.exploring():

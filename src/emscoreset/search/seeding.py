@@ -16,8 +16,9 @@ from emscoreset.stats import Floats, Ints, Rows
 # Starts are chosen from at most this many rows (or 16 an atom where that is more). Data that
 # fit give the same start in any order of their rows, and with repeated rows for weights.
 SEED_ROWS = 1 << 14
-# One k-means++ looks at so many of them.
-DRAW_ROWS, LEAST_DRAW_ROWS = 16, 1 << 10
+# One k-means++ looks at all of them, or at as many as keep it below so many multiplications,
+# but at 16 an atom at least.
+DRAW_WORK, DRAW_ROWS = 1e9, 16
 
 
 def sample_rows(k: int) -> int:
@@ -49,14 +50,14 @@ class Candidates:
     def draw(self, k: int, init: str, rng: np.random.Generator) -> State:
         """k of the rows, or all where there are fewer, with uniform weights.
 
-        "k-means++" looks at DRAW_ROWS rows an atom.
+        "k-means++" looks at fewer of them where k times the columns are many.
         """
         k = min(k, len(self.near.X))
         if init == "random":
             picks = weighted_draw(self.near, k, rng)
             return uniform(self.near.X[picks].astype(np.float64))
         some = ArraySource(self.near.X, self.near.mass, kernel=self.kernel)
-        rows = some.sample(max(LEAST_DRAW_ROWS, DRAW_ROWS * k), rng)
+        rows = some.sample(max(int(DRAW_WORK / (k * some.d)), DRAW_ROWS * k), rng)
         picks = plusplus(self.kernel, rows, k, rng)
         return uniform(rows.X[picks].astype(np.float64))
 

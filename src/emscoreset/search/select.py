@@ -13,7 +13,7 @@ from emscoreset.search.accelerate import descend
 from emscoreset.search.anneal import anneal
 from emscoreset.search.grow import Sample, noise, samples
 from emscoreset.search.passes import Passes
-from emscoreset.search.relocate import relocate
+from emscoreset.search.relocate import near_rows, relocate
 from emscoreset.search.seeding import sample_rows
 from emscoreset.search.unite import Solution, prune, settle, unite
 from emscoreset.sources.base import Source
@@ -23,16 +23,22 @@ from emscoreset.sources.base import Source
 class Effort:
     """How much a driven fit spends on finding places for its atoms."""
 
-    share: float  # on the first sample of at least this share of the rows
+    work: float  # on all rows, where a pass over them takes no more multiplications,
+    share: float  # or else on the first sample of at least this share of the rows
     starts: int  # that are united, every second one annealed
     moves: float  # relocation may read so many times the rows
     slow: float  # so many times tol is the fall that ends the descent
 
 
 # With momentum a pass at 5 tol is about as near the end as plain EM is at tol.
-EFFORTS = {"auto": Effort(1 / 64, 1, 0.0, 5.0), "best": Effort(1 / 4, 4, 100.0, 0.5)}
+EFFORTS = {
+    "auto": Effort(work=0.0, share=1 / 64, starts=1, moves=0.0, slow=5.0),
+    "best": Effort(work=1e9, share=1 / 4, starts=4, moves=100.0, slow=0.5),
+}
 MOVES_OF_GIVEN = 8.0  # of atoms that the user gave
 SPARE = 2  # a start has so many times the atoms
+MANY = 4  # times the rows of a seeding sample
+ENOUGH = 60  # passes must be left, or a start has just the atoms asked for
 
 Draw = Callable[[int], State]
 
@@ -55,7 +61,8 @@ def drive(
     whole = passes.source
     search = Search(passes, k, reg, effort, rng)
     state: State | None = None
-    for sample in samples(whole, k, rng):
+    few = whole.n is not None and whole.n * whole.d * k <= effort.work
+    for sample in () if few else samples(whole, k, rng):
         if sample.n < effort.share * whole.moments.n or passes.left(sample) < 1:
             continue
         if state is None:
@@ -86,34 +93,50 @@ class Search:
         return start if isinstance(start, State) else start(k)
 
     def explore(self, source: Source, start: State | Draw) -> State:
-        """The best atoms found."""
-        guide, moves = self._guide(source), self.effort.moves
+        """The best atoms found; the first where there are too few passes left to look for more."""
+        if self.passes.left(source) < ENOUGH:
+            return self.first(start, self.k)
+        few, moves = self._few(source), self.effort.moves
+        guide = self._guide(source, few)
         with self.passes.exploring():
             if isinstance(start, State):
                 best = settle(self.passes, source, start, self.reg)
                 moves = max(moves, MOVES_OF_GIVEN)
             else:
-                found = [self._start(source, guide, start, i) for i in range(self.effort.starts)]
+                starts = range(self.effort.starts)
+                found = [self._start(source, guide, few, start, i) for i in starts]
                 best = reduce(lambda a, b: self._united(source, guide, a, b), sorted(found))
-        return self._moved(source, guide, best.state, moves)
+        return self._moved(source, guide, few, best.state, moves)
 
-    def _guide(self, source: Source) -> Source:
+    def _few(self, source: Source) -> Source:
         """Few enough rows for what need not be exact."""
         n, most = source.moments.n, sample_rows(self.k)
         return source if n <= most else Sample(source.sample(most, self.rng), source)
 
-    def _start(self, source: Source, guide: Source, draw: Draw, i: int) -> Solution:
+    def _guide(self, source: Source, few: Source) -> Source:
+        """The rows that R is summed over: all, lest an atom of a few far rows seem idle.
+
+        Where there are many and they are shared among atoms, R is slow, and few must do.
+        """
+        many = source.moments.n > MANY * sample_rows(self.k)
+        return few if self.reg > 0 and many else source
+
+    def _start(self, source: Source, guide: Source, few: Source, draw: Draw, i: int) -> Solution:
         state = draw(SPARE * self.k)
         if i % 2 == 1:
-            state = anneal(self.passes, guide, state, self.reg)
+            state = anneal(self.passes, few, state, self.reg)
         return prune(self.passes, source, guide, state, self.k, self.reg)
 
     def _united(self, source: Source, guide: Source, a: Solution, b: Solution) -> Solution:
         return unite(self.passes, source, guide, a, b, self.reg)
 
-    def _moved(self, source: Source, guide: Source, state: State, reads: float) -> State:
+    def _moved(
+        self, source: Source, guide: Source, few: Source, state: State, reads: float
+    ) -> State:
         if reads == 0 or self.passes.left(source) < 5:
             return state
         most = int(reads * self.passes.source.moments.n / source.moments.n)
         here = self.passes.step(source, state, self.reg)
-        return relocate(self.passes, source, guide, here, self.rng, most_passes=most).new
+        return relocate(
+            self.passes, source, guide, near_rows(few), here, self.rng, most_passes=most
+        ).new
