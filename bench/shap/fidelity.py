@@ -209,7 +209,8 @@ def parts(ledger: Ledger) -> list[str]:
         f"{len(SEEDS)} seeds; behind the mean error its standard deviation. The model is gradient "
         "boosting of 400 trees of depth 3, rate 0.05, on standardised columns; Census is split by "
         "class. K-means and WCSL have equal weights, as in the paper; WCSL's loss is minimised by "
-        "our own solver (`preset=\"tuned\"`, 20 steps), as Adam takes hours for this table. The reference is exact, and "
+        'our own solver (`preset="tuned"`, 20 steps), not by up to 1,000 epochs of Adam. '
+        "The reference is exact, and "
         "all is explained by `WeightedExplainer` (on standardised whole numbers TreeExplainer "
         f"errs at ties). Of probabilities the first {PROBABILITY_ROWS} test rows are explained.",
     ]
