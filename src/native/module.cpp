@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_transport.h"
 #include "bind_trees.h"
 #include "borrowed.h"
 
@@ -93,5 +94,6 @@ NB_MODULE(_native, m) {
   m.def("plusplus", &plusplus, nb::arg("X"), nb::arg("mass").none(), nb::arg("first"),
         nb::arg("uniforms"), nb::arg("steps"), nb::arg("trials"), nb::arg("threads"),
         nb::arg("level"), "The rows that greedy k-means++ chooses.");
+  bind_transport(m);
   ems::bind_trees(m);
 }

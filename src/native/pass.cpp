@@ -1,5 +1,6 @@
 // One pass over a chunk of rows. This unit is compiled once per instruction set, as the
 // namespace EMS_LEVEL.
+#include "candidates.h"
 #include "plan.h"
 #include "products.h"
 #include "removal.h"
@@ -191,10 +192,12 @@ static void plan_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int
 }
 
 
-static const Ops<float> kOps32 = {Simd<float>::W,    kMaxPanel,        stats<float>,
-                                  assign<float>,     plan_rows<float>, trials<float>};
+static const Ops<float> kOps32 = {Simd<float>::W,    kMaxPanel,         stats<float>,
+                                  assign<float>,     plan_rows<float>,  candidates<float>,
+                                  trials<float>};
 static const Ops<double> kOps64 = {Simd<double>::W,  kMaxPanel,         stats<double>,
-                                   assign<double>,   plan_rows<double>, trials<double>};
+                                   assign<double>,   plan_rows<double>, candidates<double>,
+                                   trials<double>};
 
 extern const Level kLevel;
 const Level kLevel = {EMS_LEVEL_NAME, &kOps32, &kOps64};

@@ -78,6 +78,14 @@ struct Stop {
   void* context;
 };
 
+// Is given each row's candidates in turn; `row` (d) and `costs` (k) are room to work in.
+struct Taker {
+  void (*take)(void* context, const int32_t* atoms, const double* costs, int n);
+  void* context;
+  double* row;
+  double* costs;
+};
+
 // The functions compiled for one instruction set and float type.
 template <class T>
 struct Ops {
@@ -89,6 +97,8 @@ struct Ops {
                  int64_t* labels, double* cost, double* gap, Stop);
   void (*plan_rows)(const Plan<T>&, const RowsView&, int64_t first, int64_t last, Scratch<T>&,
                     double* out, Stop);
+  void (*candidates)(const Plan<T>&, const RowsView&, int64_t first, int64_t last, Scratch<T>&,
+                     double reach, const Taker&, Stop);
   // For rows first..last, least (n, lanes) holds the squared distance to the nearest chosen
   // row in column `winner`; each column becomes the lesser of that and the distance to one
   // of the proposals, packed as (d, lanes). Mass times it is added to potential (lanes,).

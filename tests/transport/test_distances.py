@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,9 +22,12 @@ from emscoreset import (
     sinkhorn_divergence,
     wasserstein_distance,
 )
+from emscoreset.ems import atom_costs
 from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
+from emscoreset.stats import Rows
+from emscoreset.transport.batch import batch_plan
 from oracles import Problem, costs, entropic, ugly, w2
 
 REAL = 1e-9  # what two exact solvers may differ by
@@ -102,11 +108,11 @@ def test_every_form_of_rows_gives_the_same():
     want = wasserstein_distance(X, (Y, w), sample_weight=a, exact=True)
     for rows in (coreset, (X, a), blocks, ArraySource(X, a, kernel=kernel)):
         found = wasserstein_distance(rows, (Y, w), exact=True)
-        assert found.value == pytest.approx(want.value, rel=1e-12)
+        assert found.value == pytest.approx(want.value, rel=1e-10)
     frame = pd.DataFrame(X)
     frame.columns = ["a", "b", "c"]
     found = wasserstein_distance(frame, (Y, None), sample_weight=a, exact=True)
-    assert found.value == pytest.approx(want.value, rel=1e-12)
+    assert found.value == pytest.approx(want.value, rel=1e-10)
 
 
 def test_a_sampler_is_measured_on_rows_of_one_pass():
@@ -124,7 +130,7 @@ def test_two_coresets_are_compared_either_way():
     X = mixture()
     a, b = (EMSCoreset(k, reg=0.0, random_state=k).fit(X).coreset_ for k in (15, 25))
     there, back = wasserstein_distance(a, b, exact=True), wasserstein_distance(b, a, exact=True)
-    assert there.value == pytest.approx(back.value, rel=1e-12)
+    assert there.value == pytest.approx(back.value, rel=1e-10)
     assert wasserstein_distance(a, a, exact=True).value == pytest.approx(0.0, abs=1e-12)
 
 
@@ -163,6 +169,7 @@ def test_extreme_temperatures_have_no_nan():
 def test_a_bracket_too_wide_is_told(monkeypatch):
     from emscoreset.transport import solve
 
+    monkeypatch.setattr(solve, "LONG", 1)
     monkeypatch.setattr(solve, "MOST_CLIMBED", 1)
     X = mixture(200)
     with pytest.warns(ConvergenceWarning, match="relative gap of"):
@@ -199,14 +206,16 @@ def test_lists_of_candidates_and_samples_change_nothing(dtype: type, monkeypatch
     exact = w2(problem, w)
     softly = sinkhorn_distance(X.astype(float), (Y, w), reg=0.05, tol=1e-10)
     monkeypatch.setattr(solve, "COMPLETE", 2000)
-    for tight in (False, True):
-        found = wasserstein_distance(X, (Y, w), exact=tight)
-        assert inside(exact, found)
-        assert found.converged
-        assert found.value == pytest.approx(exact, rel=1e-9 if tight else 1e-4)
-    soft = sinkhorn_distance(X, (Y, w), reg=0.05)
-    assert soft.converged
-    assert inside(softly.value, soft)
+    for room in (1 << 25, 9000):
+        monkeypatch.setattr(solve, "MOST_LISTED", room)
+        for tight in (False, True):
+            found = wasserstein_distance(X, (Y, w), exact=tight)
+            assert inside(exact, found)
+            assert found.converged
+            assert found.value == pytest.approx(exact, rel=1e-9 if tight else 1e-4)
+        soft = sinkhorn_distance(X, (Y, w), reg=0.05)
+        assert soft.converged
+        assert inside(softly.value, soft)
 
 
 def test_an_atom_no_row_would_choose_gets_its_weight(monkeypatch):
@@ -220,3 +229,26 @@ def test_an_atom_no_row_would_choose_gets_its_weight(monkeypatch):
     found = wasserstein_distance(X, (Y, w), exact=True)
     assert found.value == pytest.approx(exact, rel=1e-9)
     assert replace(found, converged=True).gap < 1e-9
+
+
+def test_the_guides_example_runs(capsys):
+    script = Path(__file__).parents[2] / "docs" / "examples" / "distances.py"
+    runpy.run_path(str(script), run_name="__main__")
+    out = capsys.readouterr().out
+    lost = [float(word) for word in re.findall(r"(\d+) % of", out)]
+    assert lost[0] < lost[1]
+
+
+@pytest.mark.parametrize("share", [1e-5, 1e-2])
+def test_a_batchs_plan_has_the_weights_and_the_least_cost(kernel, share: float):
+    X = mixture(300)
+    Y, w = X[:12] + 0.2, np.arange(1.0, 13.0) / 78.0
+    reg = share * float(costs(X, Y).mean())
+    found = batch_plan(Rows(X), Y, w, reg, kernel=kernel)
+    assert found.converged
+    np.testing.assert_allclose(found.stats.N, w, atol=1e-3)
+    whole = sinkhorn_distance(X, (Y, w), reg=reg, tol=1e-6)
+    cost = float(atom_costs(found.stats, Y).sum())
+    assert cost == pytest.approx(whole.cost, rel=1e-3)
+    near = batch_plan(Rows(X), Y + 0.01, w, reg, kernel=kernel, start=found.h)
+    assert near.converged

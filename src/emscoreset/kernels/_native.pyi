@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from emscoreset.stats import Floats, Ints
 
+Starts = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
 def levels() -> list[str]:
     """Instruction sets this build can use here, best last."""
 
@@ -60,6 +63,41 @@ def plusplus(
     level: str,
 ) -> list[int]:
     """The rows that greedy k-means++ chooses."""
+
+class Candidates:
+    """Lists not yet copied to arrays."""
+
+    def entries(self) -> int: ...
+    def fill(self, start: Starts, atom: Numbers, cost: Floats) -> None: ...
+
+def candidates(
+    X: NDArray[np.generic],
+    atoms: Floats,
+    offset: Floats,
+    center: Floats,
+    reach: float,
+    threads: int,
+    level: str,
+) -> Candidates:
+    """The atoms of each row in reach of its best."""
+
+def list_sums(
+    start: Starts,
+    atom: Numbers,
+    cost: Floats,
+    mass: Floats,
+    h: Floats,
+    eps: float,
+    N: Floats,
+    H: Floats | None,
+    threads: int,
+) -> tuple[float, float, float]:
+    """Fills N and, unless None, H, which must be zero; returns (L, L0, cost)."""
+
+def settle(
+    start: Starts, atom: Numbers, cost: Floats, mass: Floats, w: Floats, h: Floats
+) -> tuple[float, float]:
+    """Moves the prices h to those of the cheapest plan with columns w; returns (cost, left)."""
 
 def forest_contributions(
     forest: tuple[object, ...], x: Floats, y: Floats, w: Floats, out: Floats, threads: int

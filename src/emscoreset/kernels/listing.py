@@ -15,7 +15,7 @@ def candidates(rows: Rows, p: Pass, reach: float) -> Lists:
     X = np.subtract(rows.X, p.center, dtype=np.float64)
     C = cdist(X, p.atoms, "sqeuclidean")
     scores = p.offset - C
-    near = scores >= scores.max(axis=1, keepdims=True) - reach
+    near = (scores >= scores.max(axis=1, keepdims=True) - reach) & (scores > -np.inf)
     start = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
     atom = np.nonzero(near)[1].astype(np.int32)
     return Lists(start, atom, C[near], rows.masses().astype(np.float64), C.shape[1])

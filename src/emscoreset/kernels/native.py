@@ -8,6 +8,7 @@ import numpy as np
 
 from emscoreset.kernels.base import Kernel, float_type
 from emscoreset.kernels.threads import effective_threads
+from emscoreset.lists import Flow, Lists, ListSums
 from emscoreset.stats import Assignment, Floats, Ints, Pass, Rows, Stats, Want
 
 try:
@@ -114,6 +115,29 @@ class NativeKernel(Kernel):
         )
         return np.array(chosen, dtype=np.intp)
 
+    def candidates(self, rows: Rows, p: Pass, reach: float) -> Lists:
+        """The atoms of each row in reach of its best; float32's rounding may add some."""
+        X, threads = self._readable(rows.X), self.n_threads
+        found = _native.candidates(X, *_atoms(p), reach, threads, self.level)
+        start = np.empty(len(X) + 1, dtype=np.int64)
+        atom, cost = np.empty(found.entries(), dtype=np.int32), np.empty(found.entries())
+        found.fill(start, atom, cost)
+        return Lists(start, atom, cost, rows.masses().astype(np.float64), len(p.atoms))
+
+    def list_sums(self, lists: Lists, h: Floats, eps: float, *, hessian: bool = False) -> ListSums:
+        """The sums of a pass over lists."""
+        N, H = np.zeros(lists.k), np.zeros((lists.k, lists.k)) if hessian else None
+        h = np.ascontiguousarray(h, dtype=np.float64)
+        L, L0, cost = _native.list_sums(*_parts(lists), h, eps, N, H, self.n_threads)
+        return ListSums(N=N, L=L, L0=L0, cost=cost, H=H)
+
+    def settle(self, lists: Lists, h: Floats, w: Floats) -> Flow:
+        """The cheapest plan within the lists whose atoms get exactly the masses w."""
+        prices = np.array(h, dtype=np.float64)
+        weights = np.ascontiguousarray(w, dtype=np.float64)
+        cost, left = _native.settle(*_parts(lists), weights, prices)
+        return Flow(prices, cost, left)
+
     def _readable(self, X: np.ndarray) -> np.ndarray:
         """The rows where they lie if they can be read there, else copied."""
         if self.reads(X.dtype, X.strides):
@@ -123,6 +147,16 @@ class NativeKernel(Kernel):
 
 def _masses(rows: Rows) -> Floats | None:
     return None if rows.mass is None else np.ascontiguousarray(rows.mass, dtype=np.float64)
+
+
+def _parts(lists: Lists) -> tuple[np.ndarray, np.ndarray, Floats, Floats]:
+    """The arrays of lists as the extension takes them."""
+    return (
+        np.ascontiguousarray(lists.start, dtype=np.int64),
+        np.ascontiguousarray(lists.atom, dtype=np.int32),
+        np.ascontiguousarray(lists.cost, dtype=np.float64),
+        np.ascontiguousarray(lists.mass, dtype=np.float64),
+    )
 
 
 def _atoms(p: Pass) -> tuple[Floats, Floats, Floats]:

@@ -16,6 +16,7 @@ from emscoreset.lists import Flow, Lists
 from emscoreset.stats import Floats, Ints
 
 TINY = 1e-14  # mass below this is rounding
+CRUMB = 1e-12  # a share of a row that is not worth moving, nor leaving behind
 
 
 class Settler:
@@ -24,7 +25,8 @@ class Settler:
     def __init__(self, lists: Lists, h: Floats, w: Floats) -> None:
         self.lists, self.w, self.h = lists, w, h.copy()
         self.row = np.repeat(np.arange(lists.n), np.diff(lists.start))
-        self.close = 1e-13 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
+        self.close = 1e-14 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
+        self.crumb = CRUMB * lists.mass[self.row]
         self.f = self._first_flow()
         self.N = np.bincount(lists.atom, self.f, minlength=lists.k)
         self.edge = np.full((lists.k, lists.k), np.inf)  # [j, l] least C_il - C_ij
@@ -55,7 +57,7 @@ class Settler:
     def _moves(self, j: int) -> tuple[Ints, Ints, Floats]:
         """Entries that hold mass on atom j, where else their rows can go, and the loss."""
         start, cost = self.lists.start, self.lists.cost
-        held = np.flatnonzero((self.lists.atom == j) & (self.f > 0))
+        held = np.flatnonzero((self.lists.atom == j) & (self.f > self.crumb))
         rows = self.row[held]
         lengths = start[rows + 1] - start[rows]
         source = np.repeat(held, lengths)
@@ -84,7 +86,9 @@ class Settler:
             if excess[j] < -TINY:
                 break
             open_[j] = False
-            to = distance[j] + np.maximum(self.edge[j] + self.h[j] - self.h, 0.0)
+            # A hop costs a little: of paths that are tied the one with the fewest is taken, or
+            # crumbs would go round and round.
+            to = distance[j] + np.maximum(self.edge[j] + self.h[j] - self.h, 0.0) + self.close
             nearer = open_ & (to < distance)
             distance[nearer], before[nearer] = to[nearer], j
         self.h += np.minimum(distance, distance[j])
@@ -106,10 +110,12 @@ class Settler:
         for source, to in edges:
             mass = self.f[source]
             moved = np.clip(amount - (np.cumsum(mass) - mass), 0.0, mass)
+            crumbs = (moved > 0) & (mass - moved < self.crumb[source])
+            moved[crumbs] = mass[crumbs]
+            self.N += np.bincount(self.lists.atom[to], moved, minlength=self.lists.k)
+            self.N -= np.bincount(self.lists.atom[source], moved, minlength=self.lists.k)
             self.f[source] -= moved
             self.f[to] += moved
-        self.N[path[0]] -= amount
-        self.N[path[-1]] += amount
         for j in path:
             self._measure(j)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Bracket:
     off: float  # the mass that the pass put on the wrong atoms
     moved: float  # what moving it costs
     N: Floats  # (k,) the pass's masses
+    height: float  # w.h + L(h, eps): the dual value at the pass's own temperature
 
     @property
     def gap(self) -> float:
@@ -31,8 +32,11 @@ class Bracket:
     def narrowed(self, new: Bracket) -> Bracket:
         """The better of either bound; the rest of the newer."""
         upper = self if self.upper < new.upper else new
-        return Bracket(
-            max(self.lower, new.lower), upper.upper, upper.information, new.off, new.moved, new.N
+        return replace(
+            new,
+            lower=max(self.lower, new.lower),
+            upper=upper.upper,
+            information=upper.information,
         )
 
 
@@ -72,6 +76,7 @@ def bracket(
         off=0.5 * float(np.abs(N - w).sum()),
         moved=moved,
         N=N,
+        height=float(w @ h) + stats.L,
     )
 
 

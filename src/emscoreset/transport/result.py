@@ -26,7 +26,8 @@ class TransportResult:
         rows, -reg log sum_j w_j exp((g_j - C_ij) / reg), or min_j (C_ij - g_j) at ``reg=0``.
         NaN for atoms of weight 0.
     passes : int
-        Full passes over the rows.
+        Full passes over the rows, not counting the first reading: for their mean, and for
+        their costs where those are few enough to be held.
     list_passes : int
         Passes over lists of candidates: of a sample first, of all rows in the end.
     converged : bool

@@ -21,6 +21,8 @@ from emscoreset.stats import Floats
 
 # Sums at an offset and a temperature, the last with H or without.
 Sums = Callable[[Floats, float, bool], ListSums]
+# How much of a step from an offset at a temperature the sums are good for, up to 1.
+Room = Callable[[Floats, Floats, float], float]
 
 LONGEST = 100.0  # a step changes no two offsets by more than this many eps against each other
 TRIALS = 30  # points that a search along a step tries at most
@@ -57,7 +59,14 @@ def entropy(w: Floats) -> float:
     return -float(w[alive] @ np.log(w[alive]))
 
 
-def climb(sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -> Climb:
+def everywhere(h: Floats, move: Floats, eps: float) -> float:
+    """The room of sums that are good for any step."""
+    return 1.0
+
+
+def climb(
+    sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int, room: Room = everywhere
+) -> Climb:
     """Newton steps until both parts of the gap reach their goal, at most ``most`` passes."""
     passes, best = 0, 0.0  # the best lower bound so far
     while True:
@@ -71,6 +80,7 @@ def climb(sums: Sums, w: Floats, h: Floats, eps: float, goal: Goal, most: int) -
         if reached or passes >= most:
             return Climb(h, eps, found, passes, reached)
         move = newton_step(found, w, eps)
+        move *= room(h, move, eps)
         if eps > goal.reg and regret > most_regret and off * most_regret <= regret * most_off:
             h = h + move
             eps = cooler(eps, most_regret / regret, goal.reg)
@@ -105,28 +115,27 @@ def cooler(eps: float, ratio: float, reg: float) -> float:
 
 def newton_step(found: ListSums, w: Floats, eps: float) -> Floats:
     """Where the quadratic model has its top, at most LONGEST eps away. It leaves w.h as it is."""
-    N = found.N
-    A = laplacian(found, w)
-    rise = 1e-13  # atoms that share no row are tied together by this little
-    while True:
-        A[np.diag_indices(len(w))] += rise * (w + N)
-        try:
-            move: Floats = eps * cho_solve(cho_factor(A), w - N)
-            break
-        except LinAlgError:
-            rise *= 10.0
+    move: Floats = eps * cho_solve(curvature(found, w), w - found.N)
     span = float(np.ptp(move))
     move *= min(1.0, LONGEST * eps / span) if span > 0 else 1.0
     return move - float(w @ move)
 
 
-def laplacian(found: ListSums, w: Floats) -> Floats:
-    """diag N - H, whose null space, the constant, is filled."""
+def curvature(found: ListSums, w: Floats) -> tuple[Floats, bool]:
+    """The Cholesky factor of diag N - H, whose null space, the constant, is filled."""
     if found.H is None:
         raise ValueError("these sums were made without H")
     A = 1.0 / len(w) - found.H
-    A[np.diag_indices(len(w))] += found.N
-    return A
+    diagonal = np.diag_indices(len(w))
+    A[diagonal] += found.N
+    ridge = 1e-13  # atoms that share no row are tied together by this little
+    while True:
+        A[diagonal] += ridge * (w + found.N)
+        try:
+            factor: tuple[Floats, bool] = cho_factor(A)
+            return factor
+        except LinAlgError:
+            ridge *= 10.0
 
 
 def search(
@@ -145,11 +154,26 @@ def search(
     return h, TRIALS
 
 
+def response(found: Climb, w: Floats) -> Floats:
+    """How offsets answer to a change of masses: the inverse of -D'' where a climb ended."""
+    inverse: Floats = found.eps * cho_solve(curvature(found.sums, w), np.eye(len(w)))
+    return inverse
+
+
 def drift(found: Climb, w: Floats, m: int) -> float:
     """How far offsets found on a sample of m rows may be from those of all rows.
 
-    Six standard deviations of the Newton step that meets masses with the noise of m draws.
+    Three standard deviations of their answer to the noise of m draws, or 12 eps if that is less.
     """
-    inverse = np.linalg.pinv(laplacian(found.sums, w), hermitian=True)
-    spread = np.sqrt(np.square(inverse) @ w / m)
-    return 6.0 * found.eps * float(spread.max())
+    spread = np.sqrt(np.square(response(found, w)) @ w / m)
+    return min(3.0 * float(spread.max()), 12.0 * found.eps)
+
+
+def secant(inverse: Floats, move: Floats, turn: Floats) -> Floats:
+    """BFGS: the inverse curvature after a move over which the gradient changed by ``turn``."""
+    along = float(move @ turn)
+    if along <= 0:
+        return inverse
+    bent = inverse @ turn / along
+    inverse = inverse - np.outer(move, bent) - np.outer(bent, move)
+    return inverse + (1.0 + float(turn @ bent)) * np.outer(move, move) / along

@@ -1,0 +1,1 @@
+"""Transport costs to given weights, against what else computes them."""
