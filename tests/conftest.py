@@ -16,6 +16,16 @@ settings.register_profile(
 settings.load_profile("ci")
 
 
+# What is said once where there is no C++ compiler, which the tests say by skipping.
+NOT_BUILT = "ignore:emscoreset's C.. kernel was not built:UserWarning"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The other kernel's tests run without a compiler, too; every other warning is an error."""
+    if not native.available():
+        config.addinivalue_line("filterwarnings", NOT_BUILT)
+
+
 @pytest.fixture(params=["numpy", "native"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     """Every kernel that this build has."""

@@ -119,3 +119,9 @@ def test_repr_says_it_in_words():
 def test_nonsense_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         make(**changes)
+
+
+def test_repr_shows_no_rounding():
+    said = repr(make(distance=10.000000000000002, lower=10.0, upper=10.000000000000002))
+    assert "variance kept: 0 % (exact)" in said
+    assert "for 1 row\n" in repr(make(n=1))

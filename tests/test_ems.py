@@ -75,6 +75,12 @@ def test_a_fits_distance_is_pots(problem: Problem, reg: float):
     assert exact <= fit.distance.upper + 1e-9 * (1 + exact)
     if reg == 0:
         assert fit.distance.value == pytest.approx(exact, abs=1e-9)
+        return
+    with np.errstate(divide="ignore"):
+        near = np.log(fit.N)
+    C = costs(ends.X, ends.Y)
+    pots = entropic(problem.shares, fit.N, C, reg, near)
+    assert fit.distance.value == pytest.approx(pots, rel=1e-7, abs=1e-8)
 
 
 @given(problems(), st.sampled_from(REGS))
@@ -169,6 +175,16 @@ def test_a_huge_reg_collapses_to_the_mean():
     source = ArraySource(X, kernel=ReferenceKernel())
     fit = fit_ems(source, State(X[:5] - source.center, np.full(5, 0.2)), reg=1e4)
     np.testing.assert_allclose(fit.Y, 0.0, atol=1e-2)
+
+
+@pytest.mark.parametrize("reg", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_huge_reg_ends_its_descent_in_any_kernel(kernel: ReferenceKernel, reg: float, kind):
+    X = np.random.default_rng(2).normal(size=(200, 3)).astype(kind)
+    source = ArraySource(X, kernel=kernel)
+    fit = fit_ems(source, State(X[:5] - source.center, np.full(5, 0.2)), reg)
+    assert fit.n_iter <= 20
+    assert fit.distance.value == pytest.approx(source.moments.variance, rel=1e-5)
 
 
 @pytest.mark.parametrize("reg", [1e4, 1e9, 1e15, 1e300])

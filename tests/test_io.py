@@ -227,6 +227,7 @@ def rewrite(path, **changes) -> None:
         ({"feature_names": "age"}, "not a list of names"),
         ({"feature_names": ["age"]}, "2 different names"),
         ({"provenance": []}, "not a mapping"),
+        ({"layout": [1]}, "layout is not a mapping"),
         ({"feature_names": ["age", 1]}, "2 different names"),
         ({"upper": "far"}, "upper must be a finite number >= 0, not 'far'"),
         ({"lower": -1.0}, "lower must be a finite number >= 0"),

@@ -36,10 +36,3 @@ def test_everything_named_is_there():
 def test_a_kernel_that_is_not_there_is_an_error():
     with pytest.raises(ValueError, match="kernel must be"):
         get_kernel("cuda")
-
-
-def test_the_readmes_example_runs(tmp_path):
-    """The first block of Python in the README, as it stands."""
-    text = (ROOT / "README.md").read_text()
-    code = text.split("```python\n", 1)[1].split("```", 1)[0]
-    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True)

@@ -275,7 +275,8 @@ class Coreset:
         columns = f"{d:,} column{'s' * (d != 1)}"
         if self.row_numbers is not None:
             return f"{k:,} of {self.n:,} rows, weighted, with {columns}"
-        return f"{k:,} weighted atom{'s' * (k != 1)} of {columns} for {self.n:,} rows"
+        rows = f"{self.n:,} row{'s' * (self.n != 1)}"
+        return f"{k:,} weighted atom{'s' * (k != 1)} of {columns} for {rows}"
 
     def _distance_in_words(self) -> str:
         low, high = f"{self.lower:.6g}", f"{self.upper:.6g}"
@@ -284,7 +285,8 @@ class Coreset:
     def _kept_in_words(self) -> str:
         if not self.variance > 0:
             return "all (the rows are equal)"
-        low, high = (100 * (1 - b / self.variance) for b in (self.upper, self.lower))
+        shares = (1 - b / self.variance for b in (self.upper, self.lower))
+        low, high = (round(100 * share, 9) + 0.0 for share in shares)  # rounding is not -2e-14 %
         if f"{low:.4g}" == f"{high:.4g}":
             return f"{low:.4g} % (exact)"
         return f"between {low:.4g} % and {high:.4g} %"

@@ -39,7 +39,7 @@ def _rows(coreset: Coreset, rows: pa.Table, backend: str, weight: str) -> Any:
         import polars as pl
 
         return pl.from_arrow(table)
-    frame = table.to_pandas()
+    frame = table.to_pandas(use_threads=False)
     own = (table.schema.pandas_metadata or {}).get("index_columns")
     if coreset.row_numbers is not None and not own:
         frame.index = coreset.row_numbers

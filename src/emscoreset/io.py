@@ -130,7 +130,7 @@ def _checked_metadata(text: str | bytes) -> dict[str, Any]:
         )
     if not isinstance(meta["feature_names"], list):
         raise CoresetFileError("feature_names is not a list of names")
-    for name in ("provenance", "categories"):
+    for name in ("provenance", "categories", "layout"):
         if not isinstance(meta.setdefault(name, {}), dict):
             raise CoresetFileError(f"{name} is not a mapping")
     return meta

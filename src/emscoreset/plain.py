@@ -45,7 +45,9 @@ def read_plain(raw: bytes | NDArray[np.uint8], most_rows: int) -> pa.Table:
     buffer = pa.py_buffer(raw)
     with pq.ParquetFile(pa.BufferReader(buffer), page_checksum_verification=True) as file:
         _refuse_more_than_the_bytes(file.metadata, buffer.size, most_rows)
-        table = file.read()
+        # Without Arrow's threads: at exit it may abort the process that used them (apache/arrow
+        # issue 34314), and a coreset is small.
+        table = file.read(use_threads=False)
         own = (file.metadata.metadata or {}).get(b"ARROW:schema")
     table.validate(full=True)
     return table if own is None else _with_own_types(table, own)

@@ -38,7 +38,7 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.generic]:
         step = max(1, BLOCK_BYTES // (2 * array.itemsize * array.shape[1]))
         refuse_out_of_range(
             lambda: (array[i : i + step] for i in range(0, len(array), step)),
-            getattr(estimator, "feature_names_in_", ()),
+            () if frame is None else frame.columns,
         )
     return array
 

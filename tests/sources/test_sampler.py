@@ -87,6 +87,28 @@ def test_a_generator_that_is_spent_is_an_error_not_an_empty_pass(kernel):
         _ = source.moments
 
 
+def test_empty_blocks_are_passed_over(kernel):
+    source = BlockSource(lambda: iter([X[:0], X[:600], X[:0], X[600:]]), kernel=kernel)
+    assert source.moments.n == 1000
+
+
+def test_a_walk_over_other_rows_is_an_error(kernel):
+    lengths = iter([1000, 1000, 1000, 999])
+    source = BlockSource(lambda: iter([X[: next(lengths)]]), kernel=kernel)
+    with pytest.raises(ValueError, match="held 1000 rows on the first walk, now 999"):
+        fit_ems(source, State(X[:5] - source.center, np.full(5, 0.2)), 0.1, tol=0)
+
+
+def test_draws_that_are_no_numbers_are_named(kernel):
+    def draw(m, rng):
+        rows = rng.random((m, 3))
+        rows[m // 2 :, 1] = np.nan if m > 1 else 0.0
+        return rows
+
+    with pytest.raises(ValueError, match=r"NaN or infinity in 5 row\(s\).*1 \(5\)"):
+        _ = DrawSource(draw, kernel=kernel, rows_per_pass=10).moments
+
+
 def test_the_population_form_finds_the_optimum_of_the_normal(kernel):
     """Two atoms for N(0, 1) at reg 0: +-sqrt(2/pi), and W_2^2 = 1 - 2/pi."""
     source = DrawSource(

@@ -246,6 +246,22 @@ def test_the_figures_do_not_depend_on_the_scale_of_the_weights():
     assert plain.rows_per_atom.sum() == pytest.approx(200)
 
 
+def test_the_figures_in_words():
+    X = np.random.default_rng(3).normal(size=(500, 3))
+    found = EMSCoreset(8, reg=0.5, random_state=0).fit(X).stability(X)
+    said = repr(found)
+    assert f"at most {found.share_per_unit:.4g} x delta" in said
+    step = 0.5 * found.rows_per_atom.min() / found.share_per_unit
+    moved = found.atom_move(step).max()
+    assert f"one row moves by {step:.3g}, no atom moves by more than {moved:.3g}" in said
+    one = EMSCoreset(1, reg=0.5).fit(X).stability(X)
+    far = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
+    assert "0 x delta" in repr(one)
+    assert f"one row moves by {far:.3g}, no atom moves by more than {far / 500:.3g}" in repr(one)
+    hard = EMSCoreset(8, reg=0.0, random_state=0).fit(X).stability(X)
+    assert "at reg=0: a row on the boundary" in repr(hard)
+
+
 def test_at_reg_zero_there_are_no_figures_and_a_negative_move_is_refused():
     X = np.random.default_rng(3).normal(size=(200, 2))
     source = ArraySource(X, kernel=ReferenceKernel())

@@ -19,7 +19,6 @@ from emscoreset.search.select import EFFORTS, Draw, drive
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats
-from emscoreset.transport import entropic_self_cost
 
 ALGORITHMS = ("plain", *EFFORTS)
 
@@ -86,8 +85,11 @@ def fit(
     callback = callback and _in_data_coordinates(callback, source.center)
     k, init = settings.n_atoms, settings.init
     if not isinstance(init, str):
-        found = _descend(source, given(source, k, init), settings, rng, callback)
-        return _outcome(found, found.Y + source.center)
+        start = given(source, k, init)
+        if source.whole(k) is None:
+            found = _descend(source, start, settings, rng, callback)
+            return _outcome(found, found.Y + source.center)
+        init = "random"  # no more rows than atoms: they are the atoms
     if settings.algorithm == "plain":
         init = "random"  # Algorithm 1 of the paper starts there
     rows = candidates(source, k, init, rng)
@@ -140,6 +142,8 @@ def _outcome(found: Fit, atoms: Floats, *, few_rows: bool = False) -> Outcome:
 
 def _all_rows(source: Source, found: Candidates, reg: float, callback: Callback | None) -> Outcome:
     """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
+    from emscoreset.transport import entropic_self_cost  # which loads scikit-learn
+
     start = found.all_rows()
     looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
     own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)

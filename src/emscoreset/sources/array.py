@@ -13,7 +13,7 @@ from emscoreset.kernels.base import float_type
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Pass, Rows, Stats
 
-BLOCK_BYTES = 32 << 20  # scratch a pass may take for a block
+BLOCK_BYTES = 16 << 20  # scratch a pass may take for a block
 
 
 class ArraySource(Source):

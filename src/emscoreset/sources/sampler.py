@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from emscoreset.kernels import Kernel
 from emscoreset.sources.array import ArraySource
-from emscoreset.sources.base import Source
+from emscoreset.sources.base import Source, refuse_out_of_range
 from emscoreset.stats import Pass, Rows, Stats
 
 Block = ArrayLike | tuple[ArrayLike, ArrayLike]
@@ -19,7 +19,7 @@ Block = ArrayLike | tuple[ArrayLike, ArrayLike]
 class BlockSource(Source):
     """Rows in blocks: ``make()`` starts a new walk over the same blocks, once per pass.
 
-    A block is an array (rows, d), or a pair of one and its rows' weights.
+    A block is an array (rows, d), or a pair of one and its rows' weights; it may be empty.
     """
 
     def __init__(self, make: Callable[[], Iterable[Block]], *, kernel: Kernel) -> None:
@@ -39,7 +39,7 @@ class BlockSource(Source):
         d = count = 0
         for number, block in enumerate(self._make()):
             X, weight = block if isinstance(block, tuple) else (block, None)
-            if weight is not None and not np.any(np.asarray(weight)):
+            if np.shape(X)[:1] == (0,) or (weight is not None and not np.any(np.asarray(weight))):
                 continue
             part = ArraySource(X, weight, kernel=self.kernel)
             if count and part.d != d:
@@ -53,8 +53,14 @@ class BlockSource(Source):
             )
 
     def run(self, p: Pass) -> Stats:
-        """One pass over a new walk."""
-        return reduce(Stats.__add__, (part.run(p).times(part.unit) for part in self._parts()))
+        """One pass over a new walk, which must be over as many rows as the first."""
+        stats = reduce(Stats.__add__, (part.run(p).times(part.unit) for part in self._parts()))
+        if "moments" in vars(self) and stats.n != self.moments.n:
+            raise ValueError(
+                f"the blocks held {self.moments.n} rows on the first walk, now {stats.n}: "
+                "each call of the function must walk over the same rows"
+            )
+        return stats
 
     def blocks(self) -> Iterator[Rows]:
         """All rows once, in the order in which they come."""
@@ -123,6 +129,8 @@ class DrawSource(Source):
         source = ArraySource(self._draw(m, self._rng), kernel=self.kernel)
         if source.n != m:
             raise ValueError(f"draw({m}, rng) must return {m} rows, not {source.n}")
+        if source.X.dtype.kind == "f":
+            refuse_out_of_range(lambda: [source.X], ())
         return source
 
     def run(self, p: Pass) -> Stats:

@@ -108,7 +108,7 @@ def small_move_bound(S: Floats, reach: Floats, lipschitz: float, delta: float) -
     return np.where(holds & (S > 0), top / np.where(S > 0, S, 1.0), np.inf if delta > 0 else 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stability:
     """What moving one row of the data can do to a coreset, at most.
 
@@ -134,6 +134,27 @@ class Stability:
     share_per_unit: float
     rows_per_atom: Floats
     reach: Floats
+
+    def __repr__(self) -> str:
+        k = len(self.reach)
+        if np.isinf(self.share_per_unit):
+            return (
+                f"Stability of {k} atoms at reg=0: a row on the boundary of two atoms changes "
+                "sides at once, so nothing bounds what a small move does; reg > 0 does"
+            )
+        held = self.rows_per_atom[self.rows_per_atom > 0]
+        one = self.share_per_unit == 0  # all atoms at one place: any move has a bound
+        step = float(self.reach.max() if one else 0.5 * held.min() / self.share_per_unit)
+        moved = float(self.atom_move(step)[self.rows_per_atom > 0].max())
+        return (
+            f"Stability of {k} atoms at reg={self.reg:g}:\n"
+            f"  a row that moves by delta changes its share of an atom by at most "
+            f"{self.share_per_unit:.4g} x delta (and never by more than 1)\n"
+            f"  the atom with the fewest rows holds {held.min():.4g}; the farthest row is "
+            f"{self.reach.max():.4g} away from an atom\n"
+            f"  when one row moves by {step:.3g}, no atom moves by more than {moved:.3g} "
+            "in the next step"
+        )
 
     def atom_move(self, delta: float) -> Floats:
         """How far each atom moves at most when one row of mean weight moves by ``delta``.
