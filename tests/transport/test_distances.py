@@ -22,12 +22,9 @@ from emscoreset import (
     sinkhorn_divergence,
     wasserstein_distance,
 )
-from emscoreset.ems import atom_costs
 from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
-from emscoreset.stats import Rows
-from emscoreset.transport.batch import batch_plan
 from oracles import Problem, costs, entropic, ugly, w2
 
 REAL = 1e-9  # what two exact solvers may differ by
@@ -237,18 +234,3 @@ def test_the_guides_example_runs(capsys):
     out = capsys.readouterr().out
     lost = [float(word) for word in re.findall(r"(\d+) % of", out)]
     assert lost[0] < lost[1]
-
-
-@pytest.mark.parametrize("share", [1e-5, 1e-2])
-def test_a_batchs_plan_has_the_weights_and_the_least_cost(kernel, share: float):
-    X = mixture(300)
-    Y, w = X[:12] + 0.2, np.arange(1.0, 13.0) / 78.0
-    reg = share * float(costs(X, Y).mean())
-    found = batch_plan(Rows(X), Y, w, reg, kernel=kernel)
-    assert found.converged
-    np.testing.assert_allclose(found.stats.N, w, atol=1e-3)
-    whole = sinkhorn_distance(X, (Y, w), reg=reg, tol=1e-6)
-    cost = float(atom_costs(found.stats, Y).sum())
-    assert cost == pytest.approx(whole.cost, rel=1e-3)
-    near = batch_plan(Rows(X), Y + 0.01, w, reg, kernel=kernel, start=found.h)
-    assert near.converged
