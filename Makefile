@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: FORCE demo test lint clean sanitize arm bench-pass bench-fit bench-transport bench-shap \
-        bench-stopping theory-figures
+.PHONY: FORCE demo test lint clean sanitize arm bench-pass bench-compress bench-fit \
+  bench-transport bench-shap bench-stopping theory-figures paper paper-quick
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "emscoreset needs Python 3.11 or newer")'
@@ -16,10 +16,10 @@ $(VENV)/.names: $(BIN)/python FORCE
 	@find src/emscoreset -name '*.py' | sort | cmp -s - $@ || \
 	  find src/emscoreset -name '*.py' | sort > $@
 
-# The package alone, and the package with what its tests need. Rebuilt when the build changes.
+# The package with its command, and with what its tests need. Rebuilt when the build changes.
 NATIVE := $(shell find src/native -type f 2>/dev/null) pyproject.toml CMakeLists.txt
 $(VENV)/.installed: $(VENV)/.names $(NATIVE)
-	$(PIP) install --quiet --editable .
+	$(PIP) install --quiet --editable '.[cli]'
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.names $(NATIVE)
@@ -30,8 +30,12 @@ $(VENV)/.benched: $(VENV)/.tested
 	$(PIP) install --quiet --editable '.[test,bench]'
 	@touch $@
 
+# A million rows to 500, the same figures for rows that come later, and what was kept of each column.
 demo: $(VENV)/.installed
-	$(BIN)/python docs/examples/quickstart.py
+	$(BIN)/python docs/examples/orders.py
+	$(BIN)/emscoreset fit out/orders.parquet -k 500 -o out/coreset.parquet --missing indicator --seed 0
+	$(BIN)/emscoreset score out/later.parquet out/coreset.parquet
+	$(BIN)/emscoreset show out/coreset.parquet
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 -q
@@ -49,11 +53,26 @@ bench-pass: $(VENV)/.benched
 bench-fit: $(VENV)/.benched
 	$(BIN)/python -m bench.fit $(ARGS)
 
+.PHONY: bench-encode
+bench-encode: $(VENV)/.benched
+	$(BIN)/python -m bench.encode $(ARGS)
+
 bench-transport: $(VENV)/.benched
 	$(BIN)/python -m bench.transport $(ARGS)
 
+bench-compress: $(VENV)/.benched
+	$(BIN)/python -m bench.compress $(ARGS)
+
 bench-shap: $(VENV)/.benched
 	$(BIN)/python -m bench.shap $(ARGS)
+
+# The paper's tables and figures -> docs/paper.md; at most an hour, and it can be stopped and
+# started again. A few of them in five minutes: make paper-quick
+paper: $(VENV)/.benched
+	$(BIN)/python -m bench.paper $(ARGS)
+
+paper-quick: $(VENV)/.benched
+	$(BIN)/python -m bench.paper --quick $(ARGS)
 
 bench-stopping: $(VENV)/.tested
 	$(BIN)/python -m bench.stopping $(ARGS)

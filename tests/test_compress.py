@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 import warnings
@@ -28,6 +29,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:left out .*:UserWarning"),
     pytest.mark.filterwarnings("ignore:column .* has no interquartile range.*:UserWarning"),
 ]
+
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +147,8 @@ def test_census(census: pa.Table, options: dict):
     assert 0.5 < coreset.kept < 1
 
 
-@settings(max_examples=40)
+@pytest.mark.filterwarnings("ignore:reg=.* is so large that atoms merged:UserWarning")
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2, 3.0]), st.booleans())
 def test_the_distance_is_the_oracles(seed: int, reg: float, weighted: bool):
     table = plain_table(60, seed)
@@ -258,6 +263,11 @@ def test_the_columns_compared(orders: pa.Table):
     assert "phone" in coreset.summary()
 
 
+def test_atoms_that_merge_are_told_of():
+    with pytest.warns(UserWarning, match="atoms merged"):
+        compress(plain_table(300), 20, reg=50.0, random_state=0)
+
+
 def test_more_atoms_than_distinct_rows():
     table = pa.table({"a": [1.0, 1.0, 2.0, 3.0], "b": ["x", "x", "y", "y"]})
     with pytest.warns(UserWarning, match="3 rows, not n_atoms=9"):
@@ -368,3 +378,18 @@ def test_scoring_plain_coresets():
         score(pl.DataFrame(X[:, :2]), coreset)
     with pytest.raises(ValueError, match="known to coresets of compress"):
         coreset.compare()
+
+
+def test_the_guides_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    pq.write_table(make_orders(1500, rng=0), tmp_path / "orders.parquet")
+    pq.write_table(make_orders(500, rng=1), tmp_path / "later.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "guide" / "compress.md").read_text()
+    exec(text.split("```python sketch\n", 1)[1].split("```", 1)[0], {})
+    assert "500 of 1,500 rows" in capsys.readouterr().out
+    assert len(load("small.parquet")) == 500
+
+
+def test_the_example_runs(capsys):
+    runpy.run_path(str(ROOT / "docs" / "examples" / "compress.py"))
+    assert "coreset: AUC" in capsys.readouterr().out

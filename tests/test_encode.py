@@ -5,11 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
 from emscoreset.encode import Encoder, moments
+from emscoreset.encode.fit import MISSING, SCALES
 from emscoreset.encode.look import LEAST_SHARE, MOST_OPTIONS
 from emscoreset.tables import read_table
 from tables import BACKENDS, as_backend, every_type, plain_table, repeated
@@ -50,7 +55,7 @@ class TestAsScikitLearn:
     def test_the_pipeline(self, scale):
         table, new = plain_table(), plain_table(50, seed=1)
         scaler = StandardScaler() if scale == "standard" else RobustScaler(unit_variance=True)
-        # half of the booleans are equal: they have no interquartile range
+        # booleans keep their standard deviation: they count like two labels
         numbers = NUMBERS if scale == "standard" else NUMBERS[:2]
         encoder = Encoder.fit(table, columns=[*numbers, *TEXT], scale=scale).encoder
         pipeline = ColumnTransformer([("n", scaler, numbers), ("t", one_hot(), TEXT)])
@@ -163,6 +168,43 @@ class TestDecode:
             else:
                 assert back[name].to_pylist() == table[name].to_pylist(), name
 
+    @given(st.data())
+    @settings(max_examples=50)
+    def test_any_row_comes_back(self, data):
+        """Of any types and any gaps; numbers are whole, and few enough for 24 bits."""
+        n = data.draw(st.integers(2, 12), "rows")
+        kinds = {
+            "int": (st.integers(-1000, 1000), pa.int16()),
+            "whole": (st.integers(-1000, 1000).map(float), pa.float64()),
+            "bool": (st.booleans(), pa.bool_()),
+            "text": (st.sampled_from(["", "a", "(other)", "\x00", "ß"]), pa.string()),
+            "day": (st.dates(dt.date(2000, 1, 1), dt.date(2030, 1, 1)), pa.date32()),
+            "cents": (st.decimals(-99, 99, places=2), pa.decimal128(6, 2)),
+            "took": (st.integers(0, 10**5).map(lambda s: dt.timedelta(seconds=s)),
+                     pa.duration("us")),
+            "grade": (st.sampled_from([1, 2, 5]), pa.dictionary(pa.int8(), pa.int64())),
+        }  # fmt: skip
+        table = pa.table(
+            {
+                name: pa.array(
+                    data.draw(st.lists(st.none() | values, min_size=n, max_size=n), name), kind
+                )
+                for name, (values, kind) in kinds.items()
+            }
+        )
+        times = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n), "weights")
+        options = {"columns": list(kinds), "missing": "indicator", "sample_weight": times}
+        if all(len(set(table[name].to_pylist())) == 1 for name in kinds):
+            with pytest.raises(ValueError, match="no column tells the rows apart"):
+                Encoder.fit(table, **options)
+            return
+        fitted = Encoder.fit(table, **options)
+        Z = fitted.encoder.transform(table)
+        assert fitted.encoder.decode(Z).to_pylist() == table.to_pylist()
+        for name, part in blocks_of(fitted.encoder, Z).items():
+            varies = len(set(table[name].to_pylist())) > 1
+            assert variance(part, times) == pytest.approx(float(varies), rel=1e-4)
+
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_means_are_valid_values(self, backend):
         table = read_table(as_backend(every_type(), backend)).table
@@ -226,10 +268,11 @@ class TestWhatTakesPart:
                 "hash": pa.array([bytes([i % 256]) for i in range(n)]),
                 "cents": rng.integers(0, 10**6, n),
                 "valid": rng.integers(0, 10**6, n),
+                "step": np.arange(500.0),
             }
         )
         fitted = Encoder.fit(table)
-        assert fitted.encoder.feature_names == ("cents", "valid")
+        assert fitted.encoder.feature_names == ("cents", "valid", "step")
         said = "\n".join(fitted.messages)
         for name in ("row", "customer_id", "name", "town", "hash"):
             assert f"left out {name!r}" in said
@@ -393,6 +436,8 @@ class TestNewRows:
             ("text", [1], "'text' was string"),
             ("seen", pa.array([1], pa.timestamp("s")), "'seen' was timestamp"),
             ("took", pa.array([1], pa.timestamp("s")), "'took' was duration"),
+            ("day_of", pa.array([1], pa.timestamp("s")).dictionary_encode(), "'day_of' was dict"),
+            ("text", pa.array([b"x"]), "'text' was string"),
             ("float64", [float("inf")], "'float64' holds infinity"),
         ],
     )
@@ -420,7 +465,7 @@ class TestNewRows:
 class TestPlain:
     @pytest.mark.parametrize("missing", ["indicator", "impute"])
     def test_there_and_back(self, missing):
-        table = every_type()
+        table = every_type().append_column("none", pa.nulls(300))
         encoder = Encoder.fit(table, missing=missing).encoder
         back = Encoder.from_plain(json.loads(json.dumps(encoder.to_plain())))
         assert back == encoder
@@ -430,7 +475,8 @@ class TestPlain:
     @given(st.data())
     @settings(max_examples=60)
     def test_anything_else_is_an_error_or_an_encoder_that_works(self, data):
-        plain = Encoder.fit(every_type(), missing="indicator").encoder.to_plain()
+        table = every_type(60).append_column("none", pa.nulls(60))
+        plain = Encoder.fit(table, missing="indicator").encoder.to_plain()
         junk = st.one_of(
             st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3),
             st.lists(st.one_of(st.integers(-5, 5), st.text(max_size=2)), max_size=3),
@@ -492,11 +538,56 @@ def test_bad_tables(columns, message):
         Encoder.fit(pa.table(columns))
 
 
-def test_the_census(data_dir):
-    table = read_table(data_dir / "adult.parquet").table
-    fitted = Encoder.fit(table, exclude=["Target"])
-    Z = fitted.encoder.transform(table)
-    assert fitted.messages == ()
-    assert variance(Z) == pytest.approx(12, rel=1e-4)  # one for each column
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_census(data_dir, missing, scale, gaps):
+    table = read_table(data_dir / "adult.parquet").table.drop_columns("Target")
+    if gaps:
+        if missing == "error":
+            return
+        frame = table.to_pandas()
+        frame.loc[::7, "Age"] = np.nan
+        table = pa.Table.from_pandas(frame)
+    fitted = Encoder.fit(table, missing=missing, scale=scale)
+    equal = {
+        name
+        for name in table.column_names
+        if scale == "robust" and np.ptp(np.nanpercentile(table[name], [25, 75])) == 0
+    }
+    assert {message.split("'")[1] for message in fitted.messages} == equal
+    rows = table if fitted.keep is None else table.filter(pa.array(fitted.keep))
+    assert (fitted.keep is None) == (missing != "drop" or not gaps)
+    Z = fitted.encoder.transform(rows)
+    if scale == "standard":
+        assert variance(Z) == pytest.approx(12, rel=1e-4)  # one for each column
     back = fitted.encoder.decode(Z)
-    assert back.equals(table.select(back.column_names).cast(back.schema))
+    same = [name for name in rows.column_names if name != "Age" or missing != "impute"]
+    assert back.select(same).equals(rows.select(same))
+
+
+def test_new_rows_in_a_new_process(tmp_path):
+    table = every_type()
+    encoder = Encoder.fit(table.slice(0, 200), missing="impute").encoder
+    feather.write_feather(table.slice(200), tmp_path / "new.feather")
+    (tmp_path / "encoder.json").write_text(json.dumps(encoder.to_plain()))
+    code = (
+        "import json, pathlib, numpy as np; from emscoreset.encode import Encoder; "
+        "e = Encoder.from_plain(json.loads(pathlib.Path('encoder.json').read_text())); "
+        "np.save('Z.npy', e.transform('new.feather'))"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "Z.npy"), encoder.transform(table.slice(200)))
+
+
+def test_the_guides_example_runs(tmp_path):
+    example = Path(__file__).resolve().parents[1] / "docs" / "examples" / "tables.py"
+    out = subprocess.run(
+        [sys.executable, "-W", "error", example],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "age: variance 4.00" in out.stdout
+    assert "'age': 31, 'job': 'clerk'" in out.stdout

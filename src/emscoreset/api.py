@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from emscoreset.checks import in_words
+from emscoreset.checks import drawn_seed, in_words
 from emscoreset.coreset import Coreset
 from emscoreset.encode import Encoder
-from emscoreset.estimator import drawn_seed
 from emscoreset.kernels import get_kernel
 from emscoreset.profile import profile
 from emscoreset.rows import Placed, place, real_rows
@@ -73,7 +72,7 @@ def compress(
         What numbers are divided by: their standard deviation, a robust one, or nothing.
     importance : mapping, optional
         By how much the differences in a column count, such as ``{"age": 2}``.
-    algorithm : {"auto", "plain"}
+    algorithm : {"auto", "plain", "best"}
         As in `EMSCoreset`.
     random_state : int, RandomState, Generator or None
         The seed used is in the coreset's ``provenance``.
@@ -181,6 +180,7 @@ def _fit(
     problem: Problem, settings: Settings, real: bool, seed: int, n_jobs: int | None
 ) -> tuple[list[Part], Joined, ArraySource]:
     """The fit to the encoded rows, class by class where there are classes."""
+    pa.default_memory_pool().release_unused()  # what reading took, before the rows need memory
     X = problem.encoder.transform(problem.table, n_jobs=n_jobs)
     source = ArraySource(X, problem.mass, kernel=get_kernel("auto", n_jobs))
     rng = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def _shown(problem: Problem, joined: Joined) -> pa.Table:
 
 def _notes(parts: Sequence[Part], settings: Settings, seed: int) -> list[str]:
     """What a user should know of the fit."""
-    notes = [merged_note(part.source, part.settings, part.outcome, seed) for part in parts]
+    notes = [merged_note(part.source, part.settings, part.found, seed) for part in parts]
     k = sum(len(part.outcome.atoms) for part in parts)
     if k < settings.n_atoms and any(part.outcome.few_rows for part in parts):
         whose = "the data have" if len(parts) == 1 else "some classes have"

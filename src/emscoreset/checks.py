@@ -1,10 +1,12 @@
-"""What users give: numbers refused by name where they make no sense, parameters in words."""
+"""What users give: numbers refused by name where they make no sense, seeds, parameters in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
@@ -35,3 +37,14 @@ def in_words(value: Any) -> Any:
     if hasattr(value, "shape"):
         return f"array of shape {tuple(value.shape)}"
     return type(value).__name__
+
+
+def drawn_seed(random_state: Any) -> int:
+    """A whole number that repeats the fit: the one given, or one drawn from the generator."""
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(1 << 31, dtype=np.int64))

@@ -81,11 +81,11 @@ def fit(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Shrink a table to a few weighted rows."""
-    with _errors(quiet or as_json):
+    with _errors(quiet or as_json) as known:
         from emscoreset.api import compress
 
         check_target(output, data)
-        with Console(stderr=True).status(f"reading {data.name} ..."):
+        with Console(stderr=True).status(f"compressing {data.name} ..."):
             coreset = compress(
                 data,
                 n_atoms,
@@ -100,6 +100,7 @@ def fit(
                 random_state=seed,
             )
         coreset.save(output)
+        known.extend(coreset.provenance["messages"])  # which are printed with the rest
     if as_json:
         _print_json({**coreset.figures(), "output": str(output)})
     elif not quiet:
@@ -165,17 +166,18 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _errors(silent: bool) -> Iterator[None]:
-    """Warnings as notes; whatever users can mend as one line and exit code 2."""
+def _errors(silent: bool) -> Iterator[list[str]]:
+    """Warnings as notes, but for those known; what users can mend as one line and exit code 2."""
+    known: list[str] = []
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always", UserWarning)
         try:
-            yield
+            yield known
         except (ValueError, TypeError, OSError, ImportError) as error:
             _say(error)
             raise typer.Exit(2) from None
     for note in noted:
-        if not silent:
+        if not silent and str(note.message) not in known:
             _say(f"note: {note.message}")
 
 

@@ -7,18 +7,17 @@ import warnings
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import version
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from emscoreset.apply import distances, labels, plan, responsibilities
 from emscoreset.callbacks import CallbackSupportMixin, Reporter, with_callbacks
-from emscoreset.checks import in_words
+from emscoreset.checks import drawn_seed, in_words
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL
 from emscoreset.kernels import Kernel, get_kernel
@@ -373,12 +372,3 @@ def few_rows_note(found: Outcome, settings: Settings) -> str | None:
 @cache
 def _version() -> str:
     return version("emscoreset")  # reads files
-
-
-def drawn_seed(random_state: Any) -> int:
-    """A whole number that repeats the fit: the one given, or one drawn from the generator."""
-    if isinstance(random_state, Integral) and int(random_state) >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    return int(check_random_state(random_state).randint(1 << 31, dtype=np.int64))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from emscoreset.api import row_masses
 from emscoreset.coreset import Coreset
@@ -17,7 +16,6 @@ from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.strata import nearest_cost
 from emscoreset.tables import Read, read_table
-from emscoreset.validation import checked_rows
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,10 @@ def _encoded(read: Read, coreset: Coreset, n_jobs: int | None) -> NDArray[Any]:
     """The rows in the atoms' coordinates."""
     if coreset.encoder is not None:
         return coreset.encoder.transform(read.table, n_jobs=n_jobs)
+    from sklearn.base import BaseEstimator
+
+    from emscoreset.validation import checked_rows
+
     names = list(coreset.feature_names)
     if read.backend == "numpy" and read.table.num_columns == len(names):
         return checked_rows(BaseEstimator(), read.table.rename_columns(names), reset=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
 
 from emscoreset.checks import in_words
 from emscoreset.ems import Distance
@@ -48,8 +47,9 @@ class Part:
     share: float  # of the data's mass
     source: ArraySource  # its rows
     settings: Settings
-    outcome: Outcome
-    numbers: Ints | None  # the rows that its atoms are, among all rows
+    found: Outcome  # where the fit ended
+    outcome: Outcome  # where its atoms were placed
+    numbers: Ints | None  # the rows that they are, among all rows
 
 
 # Where a fit's atoms end, given the rows, the atoms, their weights and reg.
@@ -58,6 +58,8 @@ Place = Callable[[ArraySource, Floats, Floats, float], Placed]
 
 def classes_of(y: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
     """The classes of y, and which of them each of the n rows has."""
+    from sklearn.utils import column_or_1d  # which takes a while to load
+
     values = column_or_1d(y)
     if len(values) != n:
         raise ValueError(f"y must have {n} values, one per row, not {len(values)}")
@@ -98,10 +100,10 @@ def fit_whole(
     """A fit to all rows; ``place`` moves its atoms to other places."""
     found = fit(source, settings, rng)
     if place is None:
-        return Part(None, 1.0, source, settings, found, None)
+        return Part(None, 1.0, source, settings, found, found, None)
     at = place(source, found.atoms, found.weights, settings.reg)
-    found = replace(found, atoms=at.atoms, weights=at.weights, distance=at.distance)
-    return Part(None, 1.0, source, settings, found, at.numbers)
+    outcome = replace(found, atoms=at.atoms, weights=at.weights, distance=at.distance)
+    return Part(None, 1.0, source, settings, found, outcome, at.numbers)
 
 
 def fit_strata(

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from emscoreset import EMSCoreset, compress
 from emscoreset.explain import WeightedExplainer, background
+from emscoreset.explain.features import RowFeatures
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,15 @@ def test_a_model_without_trees_is_taken_as_a_function(data):
     exact = model.coef_ * (data.X[data.rows] - data.X.mean(axis=0))
     values = WeightedExplainer(model, coreset).shap_values(data.X[data.rows])
     np.testing.assert_allclose(values, exact, atol=1e-7)
+
+
+def test_means_of_the_features_of_rows_are_those_of_all(data):
+    a = data.weights(300)
+    columns = [slice(j, j + 1) for j in range(6)]
+    features = RowFeatures(data.X, a, columns, np.random.default_rng(0))
+    F = features.of(np.arange(300))
+    assert set(np.unique(F[:, :-6])) == {0.0, 1.0}
+    np.testing.assert_allclose(features.means(F[:5], a[:5]), a @ F, atol=1e-12)
 
 
 @pytest.mark.parametrize("with_model", [False, True])

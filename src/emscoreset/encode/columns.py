@@ -134,8 +134,7 @@ class Labels:
 
     def check(self, found: pa.DataType, fitted: pa.DataType) -> None:
         """Refuse a column of a type whose labels are not of the same kind."""
-        kept = label_type(fitted)
-        if kind_of(found) is not Kind.OTHER and label_type(found) in (kept, pa.null()):
+        if pt.is_null(found) or _same_labels(found, fitted):
             return
         raise ValueError(
             f"column {self.name!r} was {fitted} when the encoder was fitted, now {found}"
@@ -188,6 +187,14 @@ class Labels:
 def _nulls(array: pa.Array) -> Bools:
     nulls: Bools = array.is_null().to_numpy(zero_copy_only=False)
     return nulls
+
+
+def _same_labels(found: pa.DataType, fitted: pa.DataType) -> bool:
+    """Labels are kept as plain values; those of times, as numbers of one unit."""
+    a, b = (t.value_type if pt.is_dictionary(t) else t for t in (found, fitted))
+    if Kind.TIME in (kind_of(a), kind_of(b)):
+        return bool(a == b)
+    return kind_of(a) not in (Kind.BINARY, Kind.OTHER) and bool(label_type(a) == label_type(b))
 
 
 def _same_meaning(found: pa.DataType, fitted: pa.DataType) -> bool:

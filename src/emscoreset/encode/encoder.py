@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from emscoreset.encode.columns import Column, GapError
 from emscoreset.encode.moments import gap_mask, n_gaps
 from emscoreset.kernels.threads import effective_threads
+from emscoreset.tables import read_table
 
 if TYPE_CHECKING:
     from emscoreset.encode.fit import Fitted
@@ -50,11 +51,11 @@ class Encoder:
         return {c.name: slice(a, b) for c, a, b in zip(self.columns, ends, ends[1:], strict=False)}
 
     @classmethod
-    def fit(cls, table: pa.Table, **options: Any) -> Fitted:
-        """Look at a table's columns; the options are `fit_encoder`'s."""
+    def fit(cls, table: Any, **options: Any) -> Fitted:
+        """Look at the columns of a table in any form; the options are `fit_encoder`'s."""
         from emscoreset.encode.fit import fit_encoder
 
-        return fit_encoder(table, **options)
+        return fit_encoder(_arrow(table), **options)
 
     def to_plain(self) -> dict[str, Any]:
         """All of it as values that JSON can hold, for `from_plain`."""
@@ -69,17 +70,18 @@ class Encoder:
 
         return from_plain(plain)
 
-    def complete(self, table: pa.Table) -> NDArray[np.bool_] | None:
+    def complete(self, table: Any) -> NDArray[np.bool_] | None:
         """The rows without a gap where none is taken; None where that is all of them."""
-        gaps = None
+        table, gaps = _arrow(table), None
         for column in self._used(table):
             if not column.takes_gaps and n_gaps(table[column.name]):
                 mask = gap_mask(table[column.name])
                 gaps = mask if gaps is None else gaps | mask
         return None if gaps is None else ~gaps
 
-    def transform(self, table: pa.Table, *, n_jobs: int | None = None) -> NDArray[np.float32]:
-        """The rows as vectors. OUT (n, d)."""
+    def transform(self, table: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """The rows of a table in any form as vectors. OUT (n, d)."""
+        table = _arrow(table)
         used = self._used(table)
         d = len(self.feature_names)
         out = np.zeros((table.num_rows, d), np.float32)
@@ -135,6 +137,10 @@ class Encoder:
             for column in self.columns
         ]
         return pa.Table.from_arrays(arrays, schema=self.schema)
+
+
+def _arrow(table: Any) -> pa.Table:
+    return table if isinstance(table, pa.Table) else read_table(table).table
 
 
 def gap_counts(table: pa.Table, names: Iterable[str]) -> str:

@@ -2,8 +2,8 @@
 
 scikit-learn's StandardScaler, RobustScaler, OneHotEncoder and SimpleImputer say what the
 figures are, and tests hold them to these. They are found here because OneHotEncoder and
-RobustScaler take no weights, StandardScaler with weights is several hundred times slower than
-the same sums, and OneHotEncoder wants a Python object for every label.
+RobustScaler take no weights, OneHotEncoder wants a Python object for every label, and
+StandardScaler a copy in float64; docs/benchmarks/encode.md has what that costs.
 """
 
 from __future__ import annotations

@@ -103,7 +103,8 @@ def _identifier(task: Task, seen: Moments) -> str:
     if pt.is_boolean(type_) or kind_of(type_) is Kind.TIME or 1.0 not in seen.steps or n <= FEW:
         return ""
     named = ID_NAME.search(task.name) is not None
-    dense = seen.n_gaps == 0 and n - 1 <= seen.most - seen.least < 2 * n
+    span = seen.most - seen.least
+    dense = pt.is_integer(type_) and seen.n_gaps == 0 and n - 1 <= span < 1.1 * n
     if not (named or dense):
         return ""
     different = pc.count_distinct(task.values).as_py()
@@ -121,7 +122,7 @@ def _look_at_number(task: Task, seen: Moments) -> Look:
     there = seen.mass / (seen.mass + seen.gap_mass)
     filled = task.missing == "impute"
     center, spread = seen.mean, np.sqrt(seen.variance * (there if filled else 1.0))
-    if task.scale == "robust":
+    if task.scale == "robust" and not pt.is_boolean(type_):  # these count like two labels
         center, robust = _robust(task, seen, filled)
         if robust > 0:
             spread = robust

@@ -10,9 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
-from emscoreset.checks import check_number, in_words
+from emscoreset.checks import check_number, drawn_seed, in_words
 from emscoreset.coreset import Coreset
-from emscoreset.estimator import drawn_seed
 from emscoreset.explain.backgrounds import is_frame, model_names, model_rows, take
 from emscoreset.explain.different import Different
 from emscoreset.explain.explainer import ExactTrees, Output, check_kind

@@ -76,17 +76,30 @@ class RowFeatures:
     def of(self, numbers: Ints) -> Floats:
         """OUT (m, features)."""
         Z = self.Z[numbers]
-        leaf = (Z[:, self.column] <= self.threshold) @ (1 << np.arange(DEPTH))  # (m, trees)
-        leaves = leaf[:, :, None] == np.arange(1 << DEPTH)
-        below = Z[:, None, :] <= self.deciles
-        parts = [leaves.reshape(len(Z), -1), below.reshape(len(Z), -1)]
-        return np.column_stack([*parts, Z]).astype(np.float64)
+        leaves = np.zeros((len(Z), RANDOM_TREES << DEPTH))
+        np.put_along_axis(leaves, self._leaf(Z), 1.0, axis=1)
+        return np.column_stack([leaves, self._below(Z), Z])
 
     def means(self, F: Floats, a: Floats) -> Floats:
         """Over all rows, a block at a time."""
-        blocks = (np.arange(i, min(i + BLOCK, len(self.Z))) for i in range(0, len(self.Z), BLOCK))
-        total: Floats = np.sum([self.a[block] @ self.of(block) for block in blocks], axis=0)
+        total: Floats = np.zeros(F.shape[1])
+        for i in range(0, len(self.Z), BLOCK):
+            Z, a = self.Z[i : i + BLOCK], self.a[i : i + BLOCK]
+            leaf = self._leaf(Z)
+            mass = np.bincount(leaf.ravel(), np.repeat(a, RANDOM_TREES), RANDOM_TREES << DEPTH)
+            total += np.concatenate([mass, a @ self._below(Z), a @ Z])
         return total
+
+    def _leaf(self, Z: Floats) -> Ints:
+        """Which leaf of each tree, all trees' leaves counted through. OUT (m, trees)"""
+        leaf = np.tile(np.arange(RANDOM_TREES) << DEPTH, (len(Z), 1))
+        for i in range(DEPTH):
+            leaf += (Z[:, self.column[:, i]] <= self.threshold[:, i]) << i
+        return leaf
+
+    def _below(self, Z: Floats) -> Floats:
+        """1 where a value is at most a decile. OUT (m, 9 d)"""
+        return (Z[:, None, :] <= self.deciles).reshape(len(Z), -1).astype(np.float64)
 
 
 class TreeFeatures:

@@ -63,24 +63,19 @@ def explain_games(
 
 def function_of(model: Any, output: str) -> Function:
     """The function of rows that is explained."""
-    if output == "probability":
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(
-                f'output="probability" needs a model with predict_proba; {type(model).__name__} '
-                'has none: pass a function that returns probabilities, and output="raw"'
-            )
-        return _attribute(model, "predict_proba")
-    for name in ("decision_function", "predict_proba", "predict"):
-        if hasattr(model, name):
-            return _attribute(model, name)
-    if callable(model):
-        return _attribute(model, "__call__")
-    raise TypeError(f"the model must be a function or have predict, not {type(model).__name__}")
-
-
-def _attribute(model: Any, name: str) -> Function:
-    function: Function = getattr(model, name)
-    return function
+    names = ["predict_proba"]
+    if output == "raw":
+        names = ["decision_function", "predict_proba", "predict", "__call__"]
+    for name in names:
+        found: Function | None = getattr(model, name, None)
+        if found is not None:
+            return found
+    if output == "raw":
+        raise TypeError(f"the model must be a function or have predict, not {type(model).__name__}")
+    raise ValueError(
+        f'output="probability" needs a model with predict_proba; {type(model).__name__} '
+        'has none: pass a function that returns probabilities, and output="raw"'
+    )
 
 
 class Coalitions:

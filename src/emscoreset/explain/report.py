@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from emscoreset.checks import is_number
+from emscoreset.checks import drawn_seed, is_number
 from emscoreset.coreset import Coreset
-from emscoreset.estimator import drawn_seed
 from emscoreset.explain.choose import background
 from emscoreset.explain.explainer import Output, WeightedExplainer
 from emscoreset.stats import Floats

@@ -19,7 +19,6 @@ from emscoreset.search.select import EFFORTS, Draw, drive
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats
-from emscoreset.transport import entropic_self_cost
 
 ALGORITHMS = ("plain", *EFFORTS)
 
@@ -143,6 +142,8 @@ def _outcome(found: Fit, atoms: Floats, *, few_rows: bool = False) -> Outcome:
 
 def _all_rows(source: Source, found: Candidates, reg: float, callback: Callback | None) -> Outcome:
     """Every distinct row with its mass: the data themselves, at distance W_2 = 0."""
+    from emscoreset.transport import entropic_self_cost  # which loads scikit-learn
+
     start = found.all_rows()
     looked = fit_ems(source, start, reg, max_iter=0, callback=callback)
     own = Distance(entropic_self_cost(start.Y, start.w, reg), 0.0, 0.0)

@@ -40,6 +40,7 @@ def samples(source: Source, k: int, rng: np.random.Generator) -> Iterator[Sample
     rows = source.sample(first << doublings, rng)
     order = rng.permutation(len(rows.X))
     X, a = rows.X[order], rows.masses()[order]
+    del rows, order
     for i in range(doublings, -1, -1):
         m = len(X) >> i
         yield Sample(Rows(X[:m], a[:m]), source)

@@ -1,0 +1,62 @@
+"""The last appendix: coresets of images in a representation, realised as real images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bench.paper.features import accuracy, representations
+from bench.paper.jobs import Job, Part, Row
+from bench.paper.methods import ALL
+from emscoreset.datasets import load
+from emscoreset.kernels import get_kernel
+from emscoreset.rows import real_rows
+from emscoreset.sources.array import ArraySource
+
+SETS = ("mnist", "fashion_mnist")
+ATOMS = (100, 500, 1000)
+METHODS = ("Random", "k-means, masses", "auto")
+SEEDS = 3
+
+
+def jobs(quick: bool) -> Iterator[Job]:
+    """Random images belong to no representation: they are judged once."""
+    for name in SETS[:1] if quick else SETS:
+        for place, _ in enumerate(_names(name, quick)):
+            for k in ATOMS[:1] if quick else ATOMS:
+                for method in METHODS if place == 0 else METHODS[1:]:
+                    for seed in range(1 if quick else SEEDS):
+                        where = _names(name, quick)[place] if method != "Random" else "none"
+                        key = {"dataset": name, "in": where, "k": k}
+                        key |= {"method": method, "seed": seed}
+                        yield Job(key, _Judged(name, where, k, method, seed))
+
+
+def _names(name: str, quick: bool) -> list[str]:
+    return [r for r in representations(name) if not (quick and r == "trained network")]
+
+
+class _Judged:
+    def __init__(self, name: str, where: str, k: int, method: str, seed: int) -> None:
+        self.name, self.where, self.k, self.method, self.seed = name, where, k, method, seed
+
+    def __call__(self) -> Row:
+        if self.method == "Random":
+            n = len(load(self.name).y)
+            rows = np.random.default_rng(self.seed).choice(n, self.k, replace=False)
+            weights, seconds = np.full(self.k, 1 / self.k), 0.0
+        else:
+            X = np.ascontiguousarray(representations(self.name)[self.where](self.name))
+            made = ALL[self.method](X, self.k, self.seed)
+            source = ArraySource(X, kernel=get_kernel())
+            real = real_rows(source, made.coreset.atoms, made.coreset.weights, 0.0)
+            rows, weights, seconds = real.numbers, real.weights, made.seconds
+        return {
+            "by_pixels": accuracy(self.name, rows, weights, "pixels"),
+            "by_filters": accuracy(self.name, rows, weights, "random filters"),
+            "seconds": seconds,
+        }
+
+
+PART = Part("images", ("dataset", "in", "k", "method", "seed"), jobs)
