@@ -38,6 +38,16 @@ def inside(exact: float, result, scale: float = 0.0) -> bool:
 @given(ugly(max_n=200, max_k=30))
 @settings(max_examples=60)
 def test_pots_w2_lies_in_the_bracket(problem: Problem):
+    check_against_pot(problem)
+
+
+@given(ugly(max_n=2000, max_k=200))
+@settings(max_examples=40)
+def test_pots_w2_lies_in_the_bracket_of_larger_problems(problem: Problem):
+    check_against_pot(problem)
+
+
+def check_against_pot(problem: Problem) -> None:
     exact = w2(problem, problem.w)
     size = float(costs(problem.X, problem.Y).max())
     for tight, tol in ((False, 1e-4), (True, 1e-6)):
