@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 
-from emscoreset import EMSCoreset, compress
+from emscoreset import EMSCoreset, compress, load
 from emscoreset.explain import WeightedExplainer, background
 from emscoreset.explain.features import RowFeatures
 
@@ -148,6 +148,15 @@ def test_the_same_seed_gives_the_same_rows(data, boosted):
     np.testing.assert_array_equal(one.weights, two.weights)
     assert one.provenance["seed"] == 5
     assert not np.array_equal(one.row_numbers, other.row_numbers)
+
+
+def test_it_is_saved_and_read(data, boosted, tmp_path):
+    coreset = background(data.X, 8, model=boosted, weight=np.arange(300.0), random_state=0)
+    assert coreset.lower <= coreset.distance <= coreset.upper <= 1.02 * coreset.lower
+    coreset.save(tmp_path / "background.parquet")
+    read = load(tmp_path / "background.parquet")
+    np.testing.assert_array_equal(read.row_numbers, coreset.row_numbers)
+    assert read.provenance["parameters"]["model"] == "GradientBoostingRegressor"
 
 
 def test_as_many_rows_as_there_are_different_ones_are_all(data):

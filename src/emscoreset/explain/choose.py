@@ -56,8 +56,8 @@ def background(
     Returns
     -------
     Coreset
-        With ``rows``, ``row_numbers`` and ``weights``; ``provenance`` tells what was kept, and
-        among how many rows the choice was made.
+        With ``rows``, ``row_numbers`` and ``weights``; ``provenance["messages"]`` tell what was
+        kept, and among how many rows the choice was made. Its distance is known to 1 %.
     """
     check_number("n_rows", n_rows, Integral, 1)
     check_kind(output)

@@ -19,7 +19,9 @@ from emscoreset.recombine import Chosen
 from emscoreset.sources.array import ArraySource
 from emscoreset.stats import Floats, Ints
 from emscoreset.tables import index_columns, read_table
-from emscoreset.transport import distance_to_weights
+from emscoreset.transport import wasserstein_distance
+
+TOL = 0.01  # how narrow the bracket on the distance is to be: exact would be slow for few rows
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Different:
         numbers = self.first[chosen.numbers]
         source = ArraySource(self.encoder.transform(self.table), self.mass, kernel=get_kernel())
         atoms = source.X[numbers].astype(np.float64)
-        found = distance_to_weights(source, atoms - source.center, chosen.weights, 0.0)
+        found = wasserstein_distance(source, (atoms, chosen.weights), tol=TOL)
         return Coreset(
             atoms=atoms,
             weights=chosen.weights,
