@@ -56,11 +56,7 @@ def _run(problem: str, rival: str) -> dict[str, object]:
     except subprocess.TimeoutExpired:
         return {"note": f"not done in {PATIENCE} s"}
     if out.returncode != 0:
-        return {
-            "note": (out.stderr.strip().splitlines() or [f"ended, code {out.returncode}: memory"])[
-                -1
-            ]
-        }
+        return {"note": (out.stderr.strip().splitlines() or [f"ended, code {out.returncode}"])[-1]}
     found: dict[str, object] = json.loads(out.stdout.strip().splitlines()[-1])
     return found
 
