@@ -279,7 +279,7 @@ def test_more_atoms_than_distinct_rows():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"rows": "some"}, ValueError, 'rows must be "real" or "atoms"'),
+        ({"rows": "some"}, ValueError, "rows must be one of .'real', 'balanced', 'atoms'"),
         ({"n_atoms": 0}, ValueError, "n_atoms must be"),
         ({"reg": -1}, ValueError, "reg must be"),
         ({"weight": "wages"}, ValueError, "weight='wages' is no column"),
@@ -291,6 +291,9 @@ def test_more_atoms_than_distinct_rows():
         ({"stratify": "income"}, ValueError, "50 classes, more than n_atoms=5"),
         ({"missing": "guess"}, ValueError, "missing must be"),
         ({"columns": ["wages"]}, ValueError, "wages"),
+        ({"exclude": "job"}, TypeError, "exclude must be a list of column names"),
+        ({"importance": {"age": 1e16}}, ValueError, "'age' holds .* too large in the unit"),
+        ({"random_state": "seed"}, ValueError, "random_state must be None.*not 'seed'"),
     ],
 )
 def test_nonsense_is_refused(options: dict, error: type, message: str):
@@ -380,14 +383,29 @@ def test_scoring_plain_coresets():
         coreset.compare()
 
 
-def test_the_guides_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    pq.write_table(make_orders(1500, rng=0), tmp_path / "orders.parquet")
-    pq.write_table(make_orders(500, rng=1), tmp_path / "later.parquet")
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "guide" / "compress.md").read_text()
-    exec(text.split("```python sketch\n", 1)[1].split("```", 1)[0], {})
-    assert "500 of 1,500 rows" in capsys.readouterr().out
-    assert len(load("small.parquet")) == 500
+def test_balanced_rows_have_the_shares_of_the_data():
+    """At little cost: the rows nearest to the atoms keep more of the variance."""
+    orders = make_orders(4000, rng=0)
+    wrong, kept = {}, {}
+    for rows in ("real", "balanced"):
+        coreset = compress(
+            *(orders, 60), rows=rows, missing="indicator", exclude=["order"], random_state=0
+        )
+        check(coreset, orders)
+        figures = [
+            one for one in coreset.compare() if one.column in ("group", "country", "payment")
+        ]
+        wrong[rows] = sum(abs(one.data - one.coreset) for one in figures)
+        kept[rows] = coreset.kept
+    assert wrong["balanced"] < wrong["real"] / 2
+    assert kept["real"] - 0.04 < kept["balanced"] < kept["real"]
+
+
+def test_scoring_no_rows():
+    table = plain_table(60)
+    coreset = compress(table, 5, random_state=0)
+    with pytest.raises(ValueError, match="data has no rows"):
+        score(table.slice(0, 0), coreset)
 
 
 def test_the_example_runs(capsys):
