@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.common import ROOT, machine
-from bench.paper import chapters, figures
+from bench.paper import chapters, checks, figures
 from bench.paper.jobs import QUICK, results_folder
 
 OPENING = """# The paper's experiments, again
@@ -52,7 +52,7 @@ def write(quick: bool) -> Path:
 
 Chapter = Callable[[Path, Path, Path], Sequence[str]]
 CHAPTERS: tuple[Chapter, ...] = (
-    *(figures.overview, chapters.distance, chapters.capped, chapters.runtime),
+    *(checks.short, figures.overview, chapters.distance, chapters.capped, chapters.runtime),
     *(chapters.real_world, figures.stability, chapters.shapley, figures.sensitivity),
-    *(chapters.theory, chapters.images),
+    *(chapters.theory, chapters.images, chapters.budget),
 )
