@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import ot
 import pytest
@@ -208,10 +204,8 @@ def test_tuned_is_below_what_adam_finds_on_real_data():
     assert tuned.upper < kmeans(X, 10, weights="uniform", rng=0).lower
 
 
-def test_the_example_runs():
-    script = Path(__file__).parents[1] / "docs" / "examples" / "baselines.py"
-    command = [sys.executable, "-W", "error", str(script)]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_the_example_runs(run_example):
+    out = run_example("baselines.py")
     assert "diabetes, 10 atoms for 442 rows" in out
     last = {line[:30].strip(): float(line.split()[-1]) for line in out.splitlines()[1:]}
     assert min(last, key=last.__getitem__) == "EMS"
