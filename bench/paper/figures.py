@@ -41,7 +41,8 @@ def overview(folder: Path, pictures: Path, page: Path) -> Sequence[str]:
     out = ["## What a coreset looks like"]
     if not found.groups:
         return [*out, NOT_YET]
-    methods, sets = found.seen(1), manifolds()
+    methods = [m for m in overview_part.METHODS if m in found.seen(1)]
+    sets = manifolds()
     figure, axes = plt.subplots(
         len(sets), len(methods) + 1, figsize=(2.3 * (len(methods) + 1), 2.5 * len(sets))
     )
@@ -98,7 +99,7 @@ def distance(found: Summary, pictures: Path, page: Path) -> str:
                 axis.plot(*zip(*points, strict=True), label=method, **_style(method))
         _sizes(axis, ks, f"{name}: distance / smallest measured", "k")
     axes[0][0].set_ylabel("ratio")
-    return _with_legend(figure, axes[0][0], pictures, "distance", page)
+    return _with_legend(figure, axes[0], pictures, "distance", page)
 
 
 def runtime(found: Summary, pictures: Path, page: Path) -> str:
@@ -116,7 +117,7 @@ def runtime(found: Summary, pictures: Path, page: Path) -> str:
         _sizes(axis, values, f"time against {varying}", varying)
         axis.set_yscale("log")
     axes[0].set_ylabel("seconds")
-    return _with_legend(figure, axes[0], pictures, "runtime", page)
+    return _with_legend(figure, axes, pictures, "runtime", page)
 
 
 def _style(method: str) -> dict[str, Any]:
@@ -140,12 +141,21 @@ def _sizes(axis: Any, values: Sequence[int], title: str, label: str) -> None:
     axis.grid(alpha=0.3)
 
 
-def _with_legend(figure: Any, axis: Any, pictures: Path, name: str, page: Path) -> str:
+def _with_legend(figure: Any, axes: Any, pictures: Path, name: str, page: Path) -> str:
     """The legend below the panels, where it covers nothing."""
-    handles, labels = axis.get_legend_handles_labels()
+    lines = {
+        label: handle
+        for axis in axes
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
     figure.tight_layout()
     figure.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=5, fontsize=8
+        lines.values(),
+        lines.keys(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=5,
+        fontsize=8,
     )
     return save(figure, pictures, name, page)
 

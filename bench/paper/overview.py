@@ -13,10 +13,10 @@ METHODS = ("Random", "K-means", WCSL, "EMS reg=0.01", "auto")
 
 
 def jobs(quick: bool) -> Iterator[Job]:
-    """One job a set and a method; it gives a row for each atom."""
-    for name in manifolds():
-        for method in METHODS:
-            if not (quick and method in SLOW):
+    """One job a set and a method; it gives a row for each atom. WCSL last."""
+    for slow in (False,) if quick else (False, True):
+        for name in manifolds():
+            for method in (m for m in METHODS if (m in SLOW) is slow):
                 yield Job({"set": name, "method": method}, _Atoms(name, method))
 
 
