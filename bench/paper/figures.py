@@ -22,6 +22,8 @@ from bench.paper.problems import manifolds, mixture
 from bench.paper.summary import Summary, number, read
 
 NOT_YET = "Not measured yet: `make paper` goes on with it."
+matplotlib.rcParams["svg.hashsalt"] = "paper"  # the same rows give the same file
+UNDATED: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {}}
 DATA, ATOMS = "#b8c4ce", "#c8452d"
 COLOURS = dict(zip(ALL, plt.get_cmap("tab20").colors, strict=False)) | {"auto": ATOMS}
 COLOURS["best"] = "#111111"
@@ -30,7 +32,8 @@ COLOURS["best"] = "#111111"
 def save(figure: Any, folder: Path, name: str, page: Path) -> str:
     """Both files, and the line that shows the picture."""
     for ending in ("svg", "png"):
-        figure.savefig(folder / f"{name}.{ending}", dpi=110, bbox_inches="tight")
+        target = folder / f"{name}.{ending}"
+        figure.savefig(target, dpi=110, bbox_inches="tight", metadata=UNDATED[ending])
     plt.close(figure)
     return f"![{name}]({(folder / f'{name}.png').relative_to(page)})"
 
@@ -79,7 +82,7 @@ def _mixtures() -> Any:
 
 
 def _scatter(axis: Any, X: np.ndarray) -> None:
-    axis.scatter(*X.T, s=3, c=DATA, lw=0)
+    axis.scatter(*X.T, s=3, c=DATA, lw=0, rasterized=True)
     axis.set_aspect("equal", "datalim")
     axis.set_xticks([])
     axis.set_yticks([])
