@@ -51,12 +51,6 @@ from emscoreset.datasets import make_orders
 pq.write_table(make_orders(1500, rng=0), "orders.parquet")
 pq.write_table(make_orders(500, rng=1), "later.parquet")
 """,
-    "docs/guide/distances.md": """
-import numpy as np
-from emscoreset import EMSCoreset
-X = np.random.default_rng(0).normal(size=(300, 3))
-coreset = EMSCoreset(10, random_state=0).fit(X).coreset_
-""",
     "docs/guide/tables.md": """
 import pyarrow.csv as csv
 from emscoreset import compress
