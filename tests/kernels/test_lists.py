@@ -176,4 +176,5 @@ def test_prices_far_from_zero_end_too(kernel: Kernel):
     near = kernel.settle(lists, np.zeros(10), w)
     far = kernel.settle(lists, np.full(10, 1e12), w)
     assert far.cost == pytest.approx(near.cost, rel=1e-12)
+    assert near.left == far.left == 0.0
     assert np.abs(far.h).max() < 1e5
