@@ -66,10 +66,10 @@ def _parts(measured: Ledger) -> list[str]:
     ]
     return [
         "# WCSL on MNIST",
-        "The training images, 60,000 x 784, in the paper's units; the squared Wasserstein-2 distance "
-        "to the equal weights, exact. `paper` ends by the paper's rule, less than 0.01 of a move in "
-        "an epoch, or after 1000 epochs; the steps of `tuned` are those over all rows. Seconds are "
-        "those of finding the atoms. Written by `make bench-wcsl`.",
+        "The training images, 60,000 x 784, in the paper's units; the squared Wasserstein-2 "
+        "distance to the equal weights, exact. `paper` ends by the paper's rule, less than 0.01 of "
+        "a move in an epoch, or after 1000 epochs; the steps of `tuned` are those over all rows. "
+        "Seconds are those of finding the atoms. Written by `make bench-wcsl`.",
         f"{machine()}.",
         table(("k", "preset", "seed", "distance", "the paper's", "took", "seconds"), lines),
     ]
