@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,21 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
     if request.param == "native" and not native.available():
         pytest.skip("the C++ kernel was not built")
     return get_kernel(request.param)
+
+
+@pytest.fixture
+def run_example() -> Callable[[str], str]:
+    """What a script of docs/examples prints; every warning but the one above is its end."""
+    folder = Path(__file__).parents[1] / "docs" / "examples"
+    not_built = "ignore:emscoreset's C++ kernel was not built"
+
+    def run(name: str) -> str:
+        command = [sys.executable, "-W", "error", "-W", not_built, str(folder / name)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -94,6 +94,18 @@ def test_repr_says_it_in_words():
     assert "1 weighted atom of 1 column for" in repr(make(atoms=[[1.0]], weights=[1.0]))
 
 
+def test_what_is_not_known_is_said():
+    nan = float("nan")
+    for changes in ({"variance": nan}, {"distance": nan, "lower": nan, "upper": nan, "reg": 0.1}):
+        coreset = make(**changes)
+        assert "variance kept: not known" in repr(coreset)
+        assert "nan" not in repr(coreset)
+        assert "rows are equal" not in repr(coreset)
+        assert "what they keep of the data is not known" in coreset.in_words()
+        assert np.isnan(coreset.kept)
+        assert coreset.figures()["kept"] is None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import ot
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
-from emscoreset import Coreset
+from emscoreset import Coreset, sinkhorn_distance
 from emscoreset.baselines import kmeans, wcsl
-from emscoreset.baselines.adam import BATCH, Adam, batches, loss_gradient
-from emscoreset.baselines.potentials import Batch, Whole
-from emscoreset.kernels import Kernel
+from emscoreset.baselines.adam import BATCH, Adam, batches, gradient
+from emscoreset.baselines.batch import Plan, batch_of, shares
+from emscoreset.ems import atom_costs
+from emscoreset.kernels import Kernel, get_kernel
 from emscoreset.sources.array import ArraySource
+from emscoreset.stats import Pass
+from emscoreset.transport.offsets import offsets_at
 from oracles import costs, entropic
 
 PRESETS = pytest.mark.parametrize("preset", ["paper", "tuned"])
@@ -37,39 +37,87 @@ def differences(loss, Y: np.ndarray) -> np.ndarray:
     return out
 
 
+def slope_of(X, a, Y, reg: float, kernel: Kernel) -> np.ndarray:
+    plan = batch_of(X, a, Y, kernel).plan(np.zeros(len(Y)), reg)
+    assert plan.reached
+    return gradient(plan, X, Y)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_gradient_is_the_finite_difference_of_pots_sinkhorn_loss(weighted: bool):
+def test_the_gradient_is_the_finite_difference_of_pots_sinkhorn_loss(weighted, monkeypatch):
+    monkeypatch.setattr("emscoreset.baselines.batch.RESIDUAL", 1e-8)
+    kernel = get_kernel()
     rng = np.random.default_rng(1)
     X, Y, w = rng.normal(size=(40, 3)), rng.normal(size=(5, 3)), np.full(5, 0.2)
     a = rng.dirichlet(np.ones(40)) if weighted else np.full(40, 1 / 40)
-    _, gradient = loss_gradient(X, a, Y, np.zeros(5), 0.1, 0.5)
     slopes = differences(lambda Z: entropic(a, w, costs(X, Z), 0.5, np.zeros(5)), Y)
-    np.testing.assert_allclose(gradient, slopes, atol=2e-4)
-    assert np.abs(gradient).max() > 0.05
-    softmax = Batch(costs(X, Y), a).plan(np.zeros(5), 0.5)  # without potentials: another gradient
-    free = 2.0 * (a @ softmax)[:, None] * Y - 2.0 * (a[:, None] * softmax).T @ X
+    np.testing.assert_allclose(slope_of(X, a, Y, 0.5, kernel), slopes, atol=2e-4)
+    assert np.abs(slopes).max() > 0.05
+    # The plan without potentials has another gradient.
+    free = gradient(
+        Plan(np.zeros(5), shares(batch_of(X, a, Y, kernel).lists, np.zeros(5), 0.5), 0.0, True),
+        X,
+        Y,
+    )
     assert np.abs(free - slopes).max() > 0.05
 
 
-def test_at_a_small_reg_the_gradient_is_that_of_the_exact_transport_cost():
+def test_at_a_small_reg_the_gradient_is_that_of_the_exact_transport_cost(kernel: Kernel):
     rng = np.random.default_rng(2)
     X, Y, w, a = rng.normal(size=(60, 2)), rng.normal(size=(4, 2)), np.full(4, 0.25), np.ones(60)
     a /= a.sum()
-    _, gradient = loss_gradient(X, a, Y, np.zeros(4), 0.1, 1e-4)
     slopes = differences(lambda Z: ot.emd2(a, w, costs(X, Z)), Y)
-    np.testing.assert_allclose(gradient, slopes, atol=2e-3)
+    np.testing.assert_allclose(slope_of(X, a, Y, 1e-4, kernel), slopes, atol=2e-3)
 
 
 @pytest.mark.parametrize("eps", [0.05, 2.0])
-def test_a_batch_and_a_source_give_the_same_sums(kernel: Kernel, eps: float):
+def test_products_of_matrices_and_lists_give_the_same_sums(kernel: Kernel, eps: float):
     X = clusters()
-    a = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
-    source = ArraySource(X, a, kernel=kernel, block_bytes=1 << 14)
-    Y, h = X[:7] - source.center, np.random.default_rng(4).normal(size=7)
-    whole = Whole(source, Y).sums(h, eps, True)
-    batch = Batch(costs(X - source.center, Y), a / a.sum()).sums(h, eps, True)
+    a = np.random.default_rng(3).dirichlet(np.ones(len(X)))
+    batch, h = batch_of(X, a, X[:7], kernel), np.random.default_rng(4).normal(size=7)
+    np.testing.assert_allclose(batch.C, costs(X, X[:7]), atol=1e-9)
+    whole, lists = batch.sums(h, eps, True), batch.sums_over(batch.lists)(h, eps, True)
     for name in ("N", "L", "L0", "cost", "H"):
-        np.testing.assert_allclose(getattr(whole, name), getattr(batch, name), atol=1e-8)
+        np.testing.assert_allclose(getattr(whole, name), getattr(lists, name), atol=1e-9)
+    h, aT = batch.softly(h, eps)
+    np.testing.assert_allclose(aT.sum(axis=0), np.full(7, 1 / 7), atol=1e-3)
+    np.testing.assert_allclose(aT.sum(axis=1), a)
+
+
+@pytest.mark.parametrize("reg", [1e-6, 0.01, 1.0, 100.0])
+def test_a_plan_has_the_weights_and_costs_what_pots_does(kernel: Kernel, reg: float):
+    """For a batch and for all rows, from prices far off, whatever shares rows or does not."""
+    X, rng = clusters(400), np.random.default_rng(5)
+    Y, w, a = X[:11] + 0.2, np.full(11, 1 / 11), rng.dirichlet(np.ones(400))
+    batch = batch_of(X, a, Y, kernel)
+    plan = batch.plan(10.0 * rng.normal(size=11), reg)
+    source = ArraySource(X, a, kernel=kernel)
+    whole = offsets_at(source, Y - source.center, w, reg, 1e-6)
+    p = Pass(Y - source.center, whole.h, reg, source.center)
+    stats = source.run(p).per_mass()
+    exact = sinkhorn_distance(X, (Y, w), sample_weight=a, reg=reg, tol=1e-6)
+    for off, reached, N, cost, room in (
+        (
+            plan.off,
+            plan.reached,
+            plan.shares.sum(axis=0),
+            plan.shares.multiply(batch.C).sum(),
+            2e-3,
+        ),
+        (whole.off, whole.reached, stats.N, atom_costs(stats, p.atoms).sum(), 1e-5),
+    ):
+        assert reached
+        assert off < room
+        np.testing.assert_allclose(N, w, atol=room)
+        assert cost == pytest.approx(exact.cost, rel=room)
+
+
+@PRESETS
+def test_potentials_that_were_not_found_are_told(preset: str, monkeypatch):
+    module = "batch.MOST" if preset == "paper" else "lloyd.RESIDUAL"
+    monkeypatch.setattr(f"emscoreset.baselines.{module}", 1 if preset == "paper" else -1.0)
+    with pytest.warns(ConvergenceWarning, match="of the mass on the wrong atoms"):
+        wcsl(clusters(500), 7, preset=preset, reg=0.5, max_iter=2, rng=0)
 
 
 @pytest.mark.parametrize("n", [5, 999, 2600, 6000])
@@ -208,10 +256,8 @@ def test_tuned_is_below_what_adam_finds_on_real_data():
     assert tuned.upper < kmeans(X, 10, weights="uniform", rng=0).lower
 
 
-def test_the_example_runs():
-    script = Path(__file__).parents[1] / "docs" / "examples" / "baselines.py"
-    command = [sys.executable, "-W", "error", str(script)]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_the_example_runs(run_example):
+    out = run_example("baselines.py")
     assert "diabetes, 10 atoms for 442 rows" in out
     last = {line[:30].strip(): float(line.split()[-1]) for line in out.splitlines()[1:]}
     assert min(last, key=last.__getitem__) == "EMS"

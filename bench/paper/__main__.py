@@ -6,14 +6,24 @@ import argparse
 import os
 import time
 
-from bench.paper import distance, images, page, real_world, runtime, sensitivity, shapley, stability
+from bench.paper import (
+    distance,
+    images,
+    overview,
+    page,
+    real_world,
+    runtime,
+    sensitivity,
+    shapley,
+    stability,
+)
 from bench.paper.jobs import OutOfTimeError, do
 
 PARTS = {
     part.name: part
     for part in (
-        *(stability.PART, sensitivity.PART, distance.PART, distance.CAPPED, runtime.PART),
-        *(images.PART, shapley.PART, real_world.PART),
+        *(overview.PART, stability.PART, sensitivity.PART, distance.PART, distance.CAPPED),
+        *(runtime.PART, images.PART, shapley.PART, real_world.PART),
     )
 }
 

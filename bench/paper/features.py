@@ -124,10 +124,11 @@ def _variable(name: str) -> str:
 
 
 def representations(name: str) -> dict[str, Callable[[str], Array]]:
-    """What can be had of this data set."""
-    out = {"pixels": images, "PCA": pca, "random filters": lambda n: convolved(n)[0]}
-    out["trained network"] = encoded
-    return {**out, "given": given} if _variable(name) in os.environ else out
+    """What can be had of this data set, the largest last."""
+    out = {"PCA": pca, "random filters": lambda n: convolved(n)[0], "trained network": encoded}
+    if _variable(name) in os.environ:
+        out["given"] = given
+    return {**out, "pixels": images}
 
 
 def accuracy(name: str, rows: Array, weights: Array, judge: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.common import ROOT, machine
-from bench.paper import chapters, figures
+from bench.paper import chapters, checks, figures
 from bench.paper.jobs import QUICK, results_folder
 
 OPENING = """# The paper's experiments, again
@@ -31,7 +31,11 @@ The distance is the transport cost from the data to the coreset *with its own we
 0.01 as in the paper: what it costs, in squared distance, to move every row to the atoms so that
 each atom gets exactly its weight. Ours are converged to 1e-4 of the cost. Times are ours and the
 paper's on different machines (the paper: a desktop processor and a GPU); compare them down a
-column, not across."""
+column, not across.
+
+`make paper` measures all this, goes on where it was stopped, and needs the data sets where
+`emscoreset.datasets` finds them: `make paper ARGS="--data-dir data"`, `EMSCORESET_DATA`, or a
+download ([how](guide/datasets.md)); `make paper-quick` measures a little of it."""
 
 
 def write(quick: bool) -> Path:
@@ -52,7 +56,7 @@ def write(quick: bool) -> Path:
 
 Chapter = Callable[[Path, Path, Path], Sequence[str]]
 CHAPTERS: tuple[Chapter, ...] = (
-    *(figures.overview, chapters.distance, chapters.capped, chapters.runtime),
+    *(checks.short, figures.overview, chapters.distance, chapters.capped, chapters.runtime),
     *(chapters.real_world, figures.stability, chapters.shapley, figures.sensitivity),
-    *(chapters.theory, chapters.images),
+    *(chapters.theory, chapters.images, chapters.budget),
 )

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from bench.paper.jobs import Job, Part, Row
-from bench.paper.methods import ALL, SLOW, measured
+from bench.paper.methods import ALL, SLOW, fit, measured
 from bench.paper.problems import whitened
 from emscoreset.datasets import DatasetNotFoundError, load
 
@@ -56,7 +56,7 @@ class _Fit:
 
     def __call__(self) -> Row:
         X = rows(self.name)
-        return measured(X, ALL[self.method](X, self.k, self.seed))
+        return measured(X, fit(self.method, X, self.k, self.seed))
 
 
 PART = Part("real_world", ("dataset", "k", "method", "seed"), jobs)

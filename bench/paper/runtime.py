@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.paper.jobs import Job, Part, Row
-from bench.paper.methods import ALL, SLOW, WCSL, measured
+from bench.paper.methods import SLOW, WCSL, fit, measured
 from bench.paper.problems import mixture
 
 BASE = {"n": 10_000, "d": 10, "k": 100}
@@ -49,7 +49,7 @@ class _Fit:
 
     def __call__(self) -> Row:
         X = mixture(self.size["n"], self.size["d"], seed=self.seed)
-        return measured(X, ALL[self.method](X, self.size["k"], self.seed))
+        return measured(X, fit(self.method, X, self.size["k"], self.seed))
 
 
 PART = Part("runtime", ("varying", "value", "method", "seed"), jobs)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from statistics import mean, stdev
+
+from bench.common import Ledger
 
 Rows = Iterable[Mapping[str, str]]
 Key = tuple[str, ...]
@@ -21,7 +24,8 @@ class Summary:
 
     def values(self, column: str, *key: object) -> list[float]:
         """One column of one group; empty where nothing was measured."""
-        return [float(r[column]) for r in self.groups.get(tuple(map(str, key)), ()) if r[column]]
+        rows = self.groups.get(tuple(map(str, key)), ())
+        return [float(row[column]) for row in rows if row.get(column)]
 
     def mean(self, column: str, *key: object) -> float | None:
         """The mean of one column of one group."""
@@ -36,6 +40,11 @@ class Summary:
     def seen(self, place: int) -> list[str]:
         """The values of the place-th grouping column, in the order of measurement."""
         return list(dict.fromkeys(key[place] for key in self.groups))
+
+
+def read(folder: Path, name: str, by: tuple[str, ...]) -> Summary:
+    """A part's rows."""
+    return Summary(Ledger(folder / f"{name}.csv", by).rows, by)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -53,10 +62,17 @@ def seconds(value: float | None) -> str:
     return number(value, 2)
 
 
-def beside(paper: float | None, ours: float | None) -> str:
-    """Ours, and in brackets the paper's and the ratio of ours to it."""
+def beside(paper: float | None, ours: float | None, spread: float = 0.0) -> str:
+    """Ours ± its spread, and in brackets the paper's and the ratio of ours to it."""
     if ours is None:
         return "–" if paper is None else f"– ({number(paper)})"
-    if paper is None:
-        return number(ours)
-    return f"{number(ours)} ({number(paper)}; {ours / paper:.3f})"
+    own = number(ours) + (f" ± {number(spread, 1)}" if spread else "")
+    return own if paper is None else f"{own} ({number(paper)}; {ours / paper:.3f})"
+
+
+def timed(paper: float | None, ours: float | None, spread: float = 0.0) -> str:
+    """The same of seconds, without a ratio: the machines differ."""
+    if ours is None:
+        return "–"
+    own = seconds(ours) + (f" ± {number(spread, 1)}" if spread else "")
+    return own if paper is None else f"{own} ({seconds(paper)})"

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from emscoreset.checks import drawn_seed, in_words
 from emscoreset.coreset import Coreset
 from emscoreset.encode import Encoder
 from emscoreset.kernels import get_kernel
+from emscoreset.problem import Problem
 from emscoreset.profile import profile
 from emscoreset.rows import Placed, place, real_rows
 from emscoreset.search.drive import Settings, check
 from emscoreset.search.merging import merged_note
-from emscoreset.sources.array import ArraySource, checked_masses
-from emscoreset.stats import Floats, Ints
+from emscoreset.sources.array import ArraySource
+from emscoreset.sources.packed import PackedSource
+from emscoreset.stats import Floats
 from emscoreset.strata import Joined, Part, Place, fit_strata, fit_whole, join, strata, told
-from emscoreset.tables import index_columns, read_table
 
 
 def compress(
@@ -95,94 +95,43 @@ def compress(
     settings = check(Settings(n_atoms=n_atoms, reg=reg, algorithm=algorithm))
     if rows not in ("real", "atoms"):
         raise ValueError(f'rows must be "real" or "atoms", not {rows!r}')
+    asked: dict[str, Any] = {"columns": columns, "exclude": exclude, "missing": missing}
+    asked |= {"scale": scale, "importance": importance}
+    given: dict[str, Any] = {"n_atoms": n_atoms, "reg": reg, "rows": rows, "algorithm": algorithm}
+    given |= {"weight": weight, "stratify": stratify}
     seed = drawn_seed(random_state)
-    table = read_table(data).table
-    mass, classes = row_masses(table, weight), _classes(table, stratify)
-    apart = [name for name in (weight, stratify) if isinstance(name, str)]
-    fitted = Encoder.fit(
-        table,
-        columns=columns,
-        exclude=[*(exclude or ()), *apart],
-        missing=missing,
-        scale=scale,
-        importance=importance,
-        sample_weight=mass,
-        n_jobs=n_jobs,
-    )
-    problem = Problem(table, mass, classes, fitted.encoder).only(fitted.keep)
-    parts, joined, source = _fit(problem, settings, rows == "real", seed, n_jobs)
-    for note in (*fitted.messages, *_notes(parts, settings, seed)):
-        warnings.warn(note, stacklevel=2)
-    given: dict[str, Any] = {"n_atoms": n_atoms, "reg": reg, "rows": rows, "columns": columns}
-    given |= {"exclude": exclude, "weight": weight, "stratify": stratify, "missing": missing}
-    given |= {"scale": scale, "importance": importance, "algorithm": algorithm}
+    problem = Problem.of(data, weight, stratify, n_jobs=n_jobs, **asked)
     made: dict[str, Any] = {
         "made_by": "compress",
         "version": version("emscoreset"),
         "seed": seed,
-        "parameters": in_words(given),
-        "messages": list(fitted.messages),
-        "columns": profile(problem.told(columns, [*(exclude or ()), *apart]), problem.mass),
+        "parameters": in_words(given | asked),
+        "messages": list(problem.messages),
+        "columns": profile(problem.told, problem.mass),
     }
-    if stratify is not None:
+    parts, joined, source = _fit(problem, settings, rows == "real", seed, n_jobs)
+    for note in (*problem.messages, *_notes(parts, settings, seed)):
+        warnings.warn(note, stacklevel=2)
+    if problem.classes is not None:
         made["strata"] = told(parts)
-    coreset = joined.outcome.coreset(
-        source, settings, feature_names=fitted.encoder.feature_names, provenance=made
-    )
-    numbers = joined.numbers
-    if numbers is not None and fitted.keep is not None:
-        numbers = np.flatnonzero(fitted.keep)[numbers]
+    names = problem.encoder.feature_names
+    coreset = joined.outcome.coreset(source, settings, feature_names=names, provenance=made)
     return replace(
         coreset,
-        n=table.num_rows,
+        n=problem.n,
         rows=_shown(problem, joined),
-        row_numbers=numbers,
-        encoder=fitted.encoder,
+        row_numbers=problem.counted(joined.numbers),
+        encoder=problem.encoder,
     )
-
-
-@dataclass(frozen=True)
-class Classes:
-    """The class of each row."""
-
-    name: str
-    kind: pa.DataType
-    labels: list[Any]
-    codes: Ints
-    own: bool  # a column of the table
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The rows of a table, and what they are taken for."""
-
-    table: pa.Table
-    mass: Floats | None
-    classes: Classes | None
-    encoder: Encoder
-
-    def only(self, keep: NDArray[np.bool_] | None) -> Problem:
-        """Some of the rows; all of them for None."""
-        if keep is None:
-            return self
-        mass = None if self.mass is None else self.mass[keep]
-        classes = self.classes and replace(self.classes, codes=self.classes.codes[keep])
-        return Problem(self.table.filter(pa.array(keep)), mass, classes, self.encoder)
-
-    def told(self, columns: Sequence[str] | None, exclude: Sequence[str]) -> pa.Table:
-        """The columns but for the index, and for those in which nothing was found."""
-        looked_at = set(columns or self.table.column_names) - set(exclude)
-        silent = looked_at - {column.name for column in self.encoder.columns}
-        return self.table.drop_columns(sorted(silent | set(index_columns(self.table))))
 
 
 def _fit(
     problem: Problem, settings: Settings, real: bool, seed: int, n_jobs: int | None
 ) -> tuple[list[Part], Joined, ArraySource]:
     """The fit to the encoded rows, class by class where there are classes."""
-    pa.default_memory_pool().release_unused()  # what reading took, before the rows need memory
-    X = problem.encoder.transform(problem.table, n_jobs=n_jobs)
-    source = ArraySource(X, problem.mass, kernel=get_kernel("auto", n_jobs))
+    pa.default_memory_pool().release_unused()  # what the looks took, before the rows need memory
+    packed = problem.encoder.pack(problem.table, n_jobs=n_jobs)
+    source = PackedSource(packed, problem.mass, kernel=get_kernel("auto", n_jobs))
     rng = np.random.default_rng(seed)
     ending = real_rows if real else _valid_values(problem.encoder)
     if problem.classes is None:
@@ -231,60 +180,3 @@ def _notes(parts: Sequence[Part], settings: Settings, seed: int) -> list[str]:
             f"rows, not n_atoms={settings.n_atoms}"
         )
     return [note for note in notes if note]
-
-
-def row_masses(table: pa.Table, weight: str | ArrayLike | None) -> Floats | None:
-    """The rows' masses from a column or an array; None where all rows count alike."""
-    if weight is None:
-        return None
-    values: Any = weight
-    if isinstance(weight, str):
-        column = named_column(table, weight, "weight")
-        kind = column.type
-        if not (
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        ):
-            raise ValueError(f"weight={weight!r} must be a column of numbers, not {kind}")
-        values = column.cast(pa.float64(), safe=False).to_numpy()  # gaps are NaN
-    try:
-        mass, unit = checked_masses(values, table.num_rows)
-    except ValueError as error:
-        name = f"weight={weight!r}" if isinstance(weight, str) else "weight"
-        raise ValueError(str(error).replace("sample_weight", name)) from None
-    return None if mass is None else mass * unit
-
-
-def named_column(table: pa.Table, name: str, argument: str) -> pa.ChunkedArray:
-    """A column, or an error that says which there are."""
-    if name not in table.column_names:
-        raise ValueError(
-            f"{argument}={name!r} is no column of the data; it has {table.column_names}"
-        )
-    return table[name]
-
-
-def _classes(table: pa.Table, stratify: str | ArrayLike | None) -> Classes | None:
-    """The rows' classes from a column or an array; a gap is a class of its own."""
-    if stratify is None:
-        return None
-    own = isinstance(stratify, str)
-    if isinstance(stratify, str):
-        name, column = stratify, named_column(table, stratify, "stratify")
-    else:
-        values = np.asarray(stratify)
-        if values.shape != (table.num_rows,):
-            raise ValueError(
-                f"stratify must be the name of a column or have shape ({table.num_rows},), one "
-                f"label per row, not {values.shape}"
-            )
-        name = str(getattr(stratify, "name", None) or "label")
-        column = pa.chunked_array([pa.array(values, from_pandas=True)])
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    try:
-        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        raise ValueError(f"stratify={name!r} must hold labels, not {kind}") from None
-    codes = encoded.indices.to_numpy().astype(np.intp)
-    return Classes(name, kind, encoded.dictionary.to_pylist(), codes, own)

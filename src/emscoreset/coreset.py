@@ -170,8 +170,17 @@ class Coreset:
 
     @property
     def kept(self) -> float:
-        """The share of the data's variance that the atoms keep, at least: 1 - upper / variance."""
+        """The share of the data's variance that the atoms keep, at least: 1 - upper / variance.
+
+        NaN where that is not known.
+        """
+        if not self._known:
+            return float("nan")
         return 1.0 - self.upper / self.variance if self.variance > 0 else 1.0
+
+    @property
+    def _known(self) -> bool:
+        return not np.isnan([self.lower, self.upper, self.variance]).any()
 
     @property
     def effective_atoms(self) -> float:
@@ -240,7 +249,7 @@ class Coreset:
 
     def _lost_in_words(self) -> str:
         what = "variance" if self.encoder is None else "encoded variance"
-        if np.isnan(self.upper) or np.isnan(self.variance):
+        if not self._known:
             return "what they keep of the data is not known"
         if not self.variance > 0:
             return "the rows are equal, nothing is lost"
@@ -252,9 +261,10 @@ class Coreset:
         return f"between {low} % and {high} % of the {what} kept"
 
     def figures(self) -> dict[str, Any]:
-        """Sizes, distances and how it was made, as JSON holds them."""
+        """Sizes, distances and how it was made, as JSON holds them: None where not known."""
         names = ("n", "mass", "reg", "distance", "lower", "upper", "variance", "kept")
-        out = {"n_rows": len(self), **{name: getattr(self, name) for name in names}}
+        known = {name: getattr(self, name) for name in names}
+        out = {"n_rows": len(self), **{name: None if v != v else v for name, v in known.items()}}
         made = {name: one for name, one in self.provenance.items() if name != "columns"}
         return {**out, "provenance": made}
 
@@ -262,7 +272,7 @@ class Coreset:
         lines = [f"Coreset: {self._size_in_words()}"]
         lines.append(f"  squared distance to the data (W2^2): {self._distance_in_words()}")
         lines.append(f"  variance kept: {self._kept_in_words()}")
-        if self.reg > 0:
+        if self.reg > 0 and not np.isnan(self.distance):
             lines.append(f"  distance at reg={self.reg:g}: {self.distance:.6g} (exact)")
         if self.rows is not None and self.row_numbers is not None:
             lines.append(f"  {REAL}")
@@ -279,10 +289,14 @@ class Coreset:
         return f"{k:,} weighted atom{'s' * (k != 1)} of {columns} for {rows}"
 
     def _distance_in_words(self) -> str:
+        if np.isnan([self.lower, self.upper]).any():
+            return "not known"
         low, high = f"{self.lower:.6g}", f"{self.upper:.6g}"
         return f"{high} (exact)" if low == high else f"between {low} and {high}"
 
     def _kept_in_words(self) -> str:
+        if not self._known:
+            return "not known"
         if not self.variance > 0:
             return "all (the rows are equal)"
         shares = (1 - b / self.variance for b in (self.upper, self.lower))

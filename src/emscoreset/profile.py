@@ -127,7 +127,8 @@ def _figures(column: pa.ChunkedArray, weights: Floats | None) -> Figures:
     if len(values):
         mean = float(values.mean() if w is None else np.average(values, weights=w))
         off = values - mean
-        spread = float(np.sqrt(np.average(off * off, weights=w)))
+        spread = float(np.sqrt(np.average(np.square(off, out=off), weights=w)))
+        del off
         out["mean"] = show(mean)
         out["spread"] = spread if show is float else f"{spread / 86_400e6:.4g} days"
         for q, value in zip(QUANTILES, quantiles(values, w), strict=True):
@@ -149,7 +150,9 @@ def _plain_values(
         seconds = 1.0
         if t.is_timestamp(column.type):
             column = column.cast(pa.int64())
-    values = column.cast(pa.float64(), safe=False).to_numpy() * seconds  # gaps are NaN
+    values = column.cast(pa.float64(), safe=False).to_numpy()  # gaps are NaN
+    if seconds != 1.0:
+        values = values * seconds
     fine = np.isfinite(values)
     total = len(values) if weights is None else weights.sum()
     kept = fine.sum() if weights is None else weights[fine].sum()

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from emscoreset.stats import Floats, Ints
 
-RANK = 1e-13  # directions whose share of the variance is less are taken for rounding
+RANK = 1e-11  # directions whose share of the variance is less are taken for rounding
 ROUNDING = 1e-12  # and features that differ from their mean by less, as a share of it
 FINE = {"primal_feasibility_tolerance": 1e-10}
 

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from emscoreset.api import row_masses
 from emscoreset.coreset import Coreset
 from emscoreset.ems import State, ems_pass, exact_distance
 from emscoreset.kernels import get_kernel
+from emscoreset.problem import row_masses
 from emscoreset.sources.array import ArraySource
+from emscoreset.sources.packed import PackedSource
+from emscoreset.stats import Floats
 from emscoreset.strata import nearest_cost
 from emscoreset.tables import Read, read_table
 
@@ -60,8 +62,7 @@ def score(
     if keep is not None:
         read = replace(read, table=read.table.filter(pa.array(keep)))
         mass = None if mass is None else mass[keep]
-    X = _encoded(read, coreset, n_jobs)
-    source = ArraySource(X, mass, kernel=get_kernel("auto", n_jobs))
+    source = _source(read, coreset, mass, n_jobs)
     state = State(coreset.atoms - source.center, coreset.weights)
     p, stats = ems_pass(source, state, coreset.reg)
     moments = source.moments
@@ -87,10 +88,17 @@ def _complete(table: pa.Table, coreset: Coreset) -> NDArray[np.bool_] | None:
     return keep
 
 
-def _encoded(read: Read, coreset: Coreset, n_jobs: int | None) -> NDArray[Any]:
+def _source(read: Read, coreset: Coreset, mass: Floats | None, n_jobs: int | None) -> ArraySource:
     """The rows in the atoms' coordinates."""
+    kernel = get_kernel("auto", n_jobs)
     if coreset.encoder is not None:
-        return coreset.encoder.transform(read.table, n_jobs=n_jobs)
+        packed = coreset.encoder.pack(read.table, n_jobs=n_jobs)
+        return PackedSource(packed, mass, kernel=kernel)
+    return ArraySource(_numbers(read, coreset), mass, kernel=kernel)
+
+
+def _numbers(read: Read, coreset: Coreset) -> NDArray[Any]:
+    """The columns that a coreset of numbers has."""
     from sklearn.base import BaseEstimator
 
     from emscoreset.validation import checked_rows

@@ -12,6 +12,7 @@ namespace {
 constexpr double kTiny = 1e-14;    // mass below this is rounding
 constexpr double kCrumb = 1e-12;   // a share of a row not worth moving, nor leaving behind
 constexpr double kNever = INFINITY;
+constexpr int kSweeps = 40;
 
 // An edge of a path: entries of one atom that are tied, and the entries they go to.
 struct Moves {
@@ -32,6 +33,8 @@ class Settler {
         dearest = std::max(dearest, v.cost[e]);
       }
     const auto [low, high] = std::minmax_element(h, h + v.k);
+    const double middle = 0.5 * (*low + *high);  // of the prices only differences count, which
+    for (int64_t j = 0; j < v.k; ++j) h[j] -= middle;  // far from 0 would be rounded away
     close_ = 1e-14 * (*high - *low + dearest);
     place_rows();
     for (int64_t j = 0; j < v.k; ++j) measure(j);
@@ -43,11 +46,32 @@ class Settler {
     return true;
   }
 
+  // Mass moves along the shortest paths to the nearest atoms that lack it, along each as long as
+  // those before have left its edges as short as they were.
   bool advance() {
-    const std::vector<int64_t> path = shortest_path();
-    if (path.empty()) return false;
-    push(path);
-    return true;
+    const std::vector<int64_t> ends = shortest_paths();
+    for (const int64_t end : ends) {
+      std::vector<int64_t> path{end};
+      while (before_[size(path.back())] >= 0) path.push_back(before_[size(path.back())]);
+      std::reverse(path.begin(), path.end());
+      if (end == ends.front() || is_open(path)) push(path);
+    }
+    return !ends.empty();
+  }
+
+  // Into the middle of the prices that prove the plan: each atom as far from drawing a row as
+  // from losing one, as far as a few sweeps get.
+  void centre() {
+    const int64_t k = v_.k;
+    std::vector<double> in(edge_.size());  // the edges into an atom, side by side
+    for (int64_t j = 0; j < k; ++j)
+      for (int64_t l = 0; l < k; ++l) in[size(j * k + l)] = edge_[size(l * k + j)];
+    for (int sweep = 0; sweep < kSweeps; ++sweep)
+      for (int64_t j = 0; j < k; ++j) {
+        const double low = -least(edge_.data() + j * k, h_, -1.0, k);
+        const double high = least(in.data() + j * k, h_, 1.0, k);
+        if (low < high && std::isfinite(high - low)) h_[j] = 0.5 * (low + high);
+      }
   }
 
   Settled result() const {
@@ -59,6 +83,21 @@ class Settler {
   }
 
  private:
+  // min of a[l] + sign b[l]; several at a time, which compilers make vectors of.
+  static double least(const double* a, const double* b, double sign, int64_t n) {
+    constexpr int64_t kLanes = 8;
+    double lanes[kLanes];
+    std::fill(lanes, lanes + kLanes, kNever);
+    int64_t l = 0;
+    for (; l + kLanes <= n; l += kLanes)
+      for (int64_t u = 0; u < kLanes; ++u) {
+        const double x = a[l + u] + sign * b[l + u];
+        lanes[u] = x < lanes[u] ? x : lanes[u];
+      }
+    for (; l < n; ++l) lanes[0] = std::min(lanes[0], a[l] + sign * b[l]);
+    return *std::min_element(lanes, lanes + kLanes);
+  }
+
   static size_t size(int64_t i) { return static_cast<size_t>(i); }
 
   void put(int64_t e, double mass) {
@@ -75,12 +114,18 @@ class Settler {
     std::vector<int64_t> ties;
     for (int64_t i = 0; i < v_.n; ++i) {
       int64_t best = v_.start[i];
-      for (int64_t e = best + 1; e < v_.start[i + 1]; ++e)
-        if (score(e) > score(best)) best = e;
-      int count = 0;
-      for (int64_t e = v_.start[i]; e < v_.start[i + 1]; ++e)
-        count += score(e) >= score(best) - close_;
-      if (count == 1) {
+      double top = score(best), next = -kNever;
+      for (int64_t e = best + 1; e < v_.start[i + 1]; ++e) {
+        const double here = score(e);
+        if (here > top) {
+          next = top;
+          top = here;
+          best = e;
+        } else if (here > next) {
+          next = here;
+        }
+      }
+      if (next < top - close_) {
         put(best, v_.mass[i]);
       } else {
         ties.push_back(i);
@@ -127,43 +172,73 @@ class Settler {
     edge[j] = kNever;
   }
 
-  // Dijkstra from all atoms of excess to the nearest that lacks mass; moves the prices.
-  std::vector<int64_t> shortest_path() {
+  // Dijkstra from all atoms of excess to as many that lack mass, as there are, the nearest first;
+  // moves the prices.
+  std::vector<int64_t> shortest_paths() {
     const int64_t k = v_.k;
+    size_t sources = 0;
     for (int64_t j = 0; j < k; ++j) {
-      distance_[size(j)] = N_[size(j)] - w_[j] > kTiny ? 0 : kNever;
+      const bool over = N_[size(j)] - w_[j] > kTiny;
+      distance_[size(j)] = over ? 0 : kNever;
       before_[size(j)] = -1;
       settled_[size(j)] = 0;
+      sources += over;
     }
-    int64_t j;
-    while (true) {
-      j = -1;
-      for (int64_t l = 0; l < k; ++l)
-        if (!settled_[size(l)] && (j < 0 || distance_[size(l)] < distance_[size(j)])) j = l;
-      if (j < 0 || distance_[size(j)] == kNever) return {};
-      if (N_[size(j)] - w_[j] < -kTiny) break;
+    std::vector<int64_t> ends;
+    double furthest = 0;
+    int64_t j = nearest();
+    while (j >= 0) {
       settled_[size(j)] = 1;
-      relax(j);
+      furthest = distance_[size(j)];
+      if (N_[size(j)] - w_[j] < -kTiny) ends.push_back(j);
+      if (ends.size() == sources) break;
+      j = relax(j);
     }
-    const double end = distance_[size(j)];
-    for (int64_t l = 0; l < k; ++l) h_[l] += std::min(distance_[size(l)], end);
-    std::vector<int64_t> path{j};
-    while (before_[size(path.back())] >= 0) path.push_back(before_[size(path.back())]);
-    std::reverse(path.begin(), path.end());
-    return path;
+    if (!ends.empty())
+      for (int64_t l = 0; l < k; ++l) h_[l] += std::min(distance_[size(l)], furthest);
+    return ends;
   }
 
-  void relax(int64_t j) {
+  // Whether mass can still go along a path: others have gone before.
+  bool is_open(const std::vector<int64_t>& path) const {
+    if (N_[size(path.front())] - w_[path.front()] <= kTiny) return false;
+    for (size_t p = 0; p + 1 < path.size(); ++p) {
+      const int64_t j = path[p], l = path[p + 1];
+      if (edge_[size(j * v_.k + l)] + h_[j] - h_[l] > close_) return false;
+    }
+    return true;
+  }
+
+  // The nearest atom that is not settled and can be reached, or -1.
+  int64_t nearest() const {
+    int64_t best = -1;
+    for (int64_t l = 0; l < v_.k; ++l)
+      if (!settled_[size(l)] && distance_[size(l)] < (best < 0 ? kNever : distance_[size(best)]))
+        best = l;
+    return best;
+  }
+
+  // Paths on from a settled atom; then the nearest that is not settled.
+  int64_t relax(int64_t j) {
     const double* edge = edge_.data() + j * v_.k;
-    const double base = distance_[size(j)];
+    const double base = distance_[size(j)] + close_, price = h_[j];
+    double least = kNever;
+    int64_t best = -1;
     for (int64_t l = 0; l < v_.k; ++l) {
+      if (settled_[size(l)]) continue;
       // Of paths that are tied the one of fewest hops is taken, or crumbs would go round.
-      const double to = base + std::max(edge[l] + h_[j] - h_[l], 0.0) + close_;
-      if (!settled_[size(l)] && to < distance_[size(l)]) {
-        distance_[size(l)] = to;
+      const double to = base + std::max(edge[l] + price - h_[l], 0.0);
+      double& here = distance_[size(l)];
+      if (to < here) {
+        here = to;
         before_[size(l)] = j;
       }
+      if (here < least) {
+        least = here;
+        best = l;
+      }
     }
+    return best;
   }
 
   // Entries of atom j whose rows lose as little as any by going to atom l.
@@ -229,6 +304,7 @@ Settled settle(const ListsView& v, const double* w, double* h, Interrupt& interr
   Settler settler(v, w, h);
   while (!settler.done() && !interrupt.poll() && settler.advance()) {
   }
+  settler.centre();
   return settler.result();
 }
 

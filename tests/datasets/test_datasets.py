@@ -5,11 +5,8 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
-import subprocess
-import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,10 +227,7 @@ def test_every_entry_can_be_checked():
             assert all(url.endswith("/") for url in form.urls), name
 
 
-def test_the_example_runs(alone):
-    script = Path(__file__).parents[2] / "docs" / "examples" / "datasets.py"
-    not_built = "ignore:emscoreset's C++ kernel was not built"  # where there is no compiler
-    command = [sys.executable, "-W", "error", "-W", not_built, str(script)]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_the_example_runs(alone, run_example):
+    out = run_example("datasets.py")
     assert "Dataset diabetes (exact): 442 rows x 10 columns" in out
     assert "20 weighted atoms" in out

@@ -140,6 +140,16 @@ def test_more_candidates_where_too_few_cannot_have_the_means(data, boosted, monk
     assert WeightedExplainer(boosted, coreset).expected_value == pytest.approx(full, abs=1e-9)
 
 
+def test_many_rows_are_the_mean_of_several_choices(data, boosted, monkeypatch):
+    monkeypatch.setattr("emscoreset.explain.choose.MOST_AT_ONCE", 10)
+    coreset = background(data.X, 30, model=boosted, random_state=0)
+    check(coreset, 30)
+    assert len(coreset) > 20
+    full = WeightedExplainer(boosted, (data.X, None)).expected_value
+    assert WeightedExplainer(boosted, coreset).expected_value == pytest.approx(full, abs=1e-9)
+    assert any("the mean of 3 choices" in line for line in coreset.provenance["messages"])
+
+
 def test_the_same_seed_gives_the_same_rows(data, boosted):
     one, two, other = (
         background(data.X, 10, model=boosted, random_state=seed) for seed in (5, 5, 6)

@@ -8,24 +8,28 @@ reg log w_j is one number for all atoms, and h the potential itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emscoreset.baselines.potentials import Batch, optimal
+from emscoreset.baselines.batch import Plan, batch_of
 from emscoreset.baselines.problem import Found, Problem
+from emscoreset.kernels import get_kernel
 from emscoreset.kernels.base import float_type
+from emscoreset.sources.array import ArraySource
 from emscoreset.stats import Floats, Ints
+
+T = TypeVar("T")
 
 # The paper's appendix, "Hyperparameters".
 BATCH = 1000  # rows
 RATE, DECAY = 0.1, 0.99  # the learning rate, and what each epoch multiplies it by
 SHIFT_TOL = 1e-2  # on the Frobenius norm of the atoms' move over an epoch
-WARM = 0.01  # temperature to begin a batch at, as a share of the variance
 
 
 @dataclass
@@ -50,34 +54,46 @@ def by_adam(problem: Problem, reg: float, max_iter: int, rng: np.random.Generato
     """The paper's way: stochastic gradients of the loss, a batch each."""
     source, k = problem.source, problem.n_atoms
     Y = problem.drawn(rng) - source.center
-    a, h = problem.masses(), np.zeros(k)
-    adam, warm = Adam(np.zeros_like(Y), np.zeros_like(Y)), WARM * source.moments.variance
-    kind = float_type(source.X.dtype)
+    a, h, off = problem.masses(), np.zeros(k), 0.0
+    adam = Adam(np.zeros_like(Y), np.zeros_like(Y))
+    kernel = get_kernel(source.kernel.name, 1)  # a batch is too little for threads to share
     for epoch in range(max_iter):
         before = Y
-        for index, mass in batches(a, rng):
-            X = np.subtract(source.X[index], source.center.astype(kind), dtype=kind)
-            h, gradient = loss_gradient(X, mass, Y, h, warm, reg)
-            Y = Y - adam.step(gradient, RATE * DECAY**epoch)
+        for X, mass in ahead(rows_of(source, batches(a, rng))):
+            plan = batch_of(X, mass, Y, kernel).plan(h, reg)
+            h, off = plan.h, max(off, 0.0 if plan.reached else plan.off)
+            Y = Y - adam.step(gradient(plan, X, Y), RATE * DECAY**epoch)
         if float(np.linalg.norm(Y - before)) < SHIFT_TOL:
-            return Found(Y, epoch + 1, True)
-    return Found(Y, max_iter, False)
+            return Found(Y, epoch + 1, True, off)
+    return Found(Y, max_iter, False, off)
 
 
-def loss_gradient(
-    X: NDArray[Any], a: Floats, Y: Floats, h: Floats, eps: float, reg: float
-) -> tuple[Floats, Floats]:
-    """Potentials of W_reg((X, a), (Y, 1/k)), and its gradient in Y, 2 (N_j y_j - S_j), there.
+def gradient(plan: Plan, X: NDArray[Any], Y: Floats) -> Floats:
+    """Of W_reg((X, a), (Y, 1/k)) in Y: 2 (N_j y_j - S_j)."""
+    aT = plan.shares.T
+    S = (aT.astype(X.dtype) @ X).astype(np.float64)
+    out: Floats = 2.0 * (aT.sum(axis=1)[:, None] * Y - S)
+    return out
 
-    The search for the potentials begins at h and the temperature eps.
-    """
-    x2, y2 = (np.einsum("ij,ij->i", Z, Z, dtype=np.float64) for Z in (X, Y))
-    C = x2[:, None] + y2 - 2.0 * (X @ Y.T.astype(X.dtype))
-    batch = Batch(np.maximum(C, 0.0), a)
-    found = optimal(batch.sums, h, eps, reg, unit=float(a @ C.mean(axis=1)))
-    aT = a[:, None] * batch.plan(found.h, found.eps)
-    S = (aT.T.astype(X.dtype) @ X).astype(np.float64)
-    return found.h, 2.0 * (found.sums.N[:, None] * Y - S)
+
+def rows_of(
+    source: ArraySource, parts: Iterable[tuple[Ints, Floats]]
+) -> Iterator[tuple[NDArray[Any], Floats]]:
+    """The rows of each batch, less the center."""
+    kind = float_type(source.X.dtype)
+    center = source.center.astype(kind)
+    for index, mass in parts:
+        yield np.subtract(source.X[index], center, dtype=kind), mass
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same; each is made while the one before is worked on: rows lie all over the memory."""
+    end = object()
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = reader.submit(next, items, end)
+            yield cast(T, item)
 
 
 def batches(a: Floats, rng: np.random.Generator) -> Iterator[tuple[Ints, Floats]]:

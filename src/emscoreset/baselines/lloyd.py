@@ -7,86 +7,85 @@ Shapes as in `adam`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from emscoreset.baselines.potentials import Whole, optimal
+from emscoreset.baselines.batch import batch_of
 from emscoreset.baselines.problem import Found, Problem
 from emscoreset.ems import State as EMState
-from emscoreset.ems import atom_costs, m_step
+from emscoreset.ems import m_step
+from emscoreset.kernels.base import float_type
 from emscoreset.search.seeding import sample_rows, seed
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Pass
+from emscoreset.transport.offsets import offsets_at
+from emscoreset.transport.semidual import entropy
 
 STARTS = 8  # on a sample, of which the best goes on
-FALL = 1e-6  # by which share of the cost a step lowers it at least, or the atoms have settled
-TOL = 1e-5  # to what share of the loss it is to be known at each step
+SAMPLED = 1 << 22  # costs of a sample, at most, unless that were fewer than FEWEST rows an atom
+FEWEST = 4
+FALL = 1e-6  # by which share of the loss a step lowers it at least, or the atoms have settled
+RESIDUAL = 1e-6  # what mass on wrong atoms may cost to move, as a share of the loss
 WARM, COOLING, COOL = 0.15, 0.93, 0.002  # temperatures as shares of the variance: from, times, to
 SHAKE = 0.1  # of the root of the temperature: atoms that have met part again
-REHEAT = 8.0  # what a step begins at, times the temperature of the one before
 
 
 @dataclass(frozen=True)
 class State:
-    """Atoms on their way, an offset near their best, and a temperature to improve it from."""
+    """Atoms on their way."""
 
     Y: Floats
-    h: Floats
-    eps: float
-    cost: float = np.inf  # of the transport, before the last step
+    loss: float = np.inf  # before the last step
     n_iter: int = 0
     converged: bool = False
+    off: float = 0.0  # the most mass on wrong atoms in a plan that missed its goal
 
 
 def by_means(problem: Problem, reg: float, max_iter: int, rng: np.random.Generator) -> Found:
     """Several starts on a sample; the best goes on with all rows."""
     source, k = problem.source, problem.n_atoms
-    rows = source.sample(sample_rows(k), rng)
+    rows = source.sample(min(sample_rows(k), max(SAMPLED // k, FEWEST * k)), rng)
     sample = ArraySource(rows.X, rows.mass, kernel=source.kernel)
     best = min(
         (settle(sample, cooled(sample, k, reg, rng), reg, max_iter) for _ in range(STARTS)),
-        key=lambda state: state.cost,
+        key=lambda state: state.loss,
     )
-    end = settle(source, replace(best, Y=best.Y + sample.center - source.center), reg, max_iter)
-    return Found(end.Y, end.n_iter, end.converged)
+    end = settle(source, best.Y + sample.center - source.center, reg, max_iter)
+    return Found(end.Y, end.n_iter, end.converged, end.off)
 
 
-def cooled(source: Source, k: int, reg: float, rng: np.random.Generator) -> State:
+def cooled(sample: ArraySource, k: int, reg: float, rng: np.random.Generator) -> Floats:
     """From k-means++, a step at each of ever lower temperatures."""
-    Y, h, unit = starting_atoms(source, k, rng), np.zeros(k), source.moments.variance
+    Y, h, unit = starting_atoms(sample, k, rng), np.zeros(k), sample.moments.variance
+    kind = float_type(sample.X.dtype)
+    X = np.subtract(sample.X, sample.center.astype(kind), dtype=kind)
+    a = np.concatenate([rows.masses() for rows in sample.blocks()])
+    a = a / a.sum()
     eps = WARM * unit
     while eps > max(COOL * unit, reg):
-        h = optimal(Whole(source, Y).sums, h, eps, eps, unit=unit).h
-        Y, _ = step(source, Y, h, eps)
-        Y = Y + SHAKE * np.sqrt(eps / source.d) * rng.normal(size=Y.shape)
+        h, aT = batch_of(X, a, Y, sample.kernel).softly(h, eps)
+        Y = (aT.T.astype(kind) @ X) / aT.sum(axis=0)[:, None]
+        Y += SHAKE * np.sqrt(eps / sample.d) * rng.normal(size=Y.shape)
         eps *= COOLING
-    return State(Y, h, np.inf)
+    return Y
 
 
-def settle(source: Source, state: State, reg: float, max_iter: int) -> State:
-    """Potentials and means in turn, until a step lowers the cost by next to nothing."""
-    Y, h, eps, before = state.Y, state.h, state.eps, np.inf
-    unit = source.moments.variance
-    warm = WARM * unit
+def settle(source: Source, Y: Floats, reg: float, max_iter: int) -> State:
+    """Plans and means in turn, until a step lowers the loss by next to nothing."""
+    before, off = np.inf, 0.0
+    w = np.full(len(Y), 1.0 / len(Y))
     for n in range(max_iter):
-        sums = Whole(source, Y).sums
-        found = optimal(sums, h, min(eps, warm), reg, unit=unit, tol=TOL)
-        if not found.reached:  # the offset was too far off for so low a temperature
-            found = optimal(sums, found.h, warm, reg, unit=unit, tol=TOL)
-        Y, cost = step(source, Y, found.h, found.eps)
-        h, eps = found.h, REHEAT * found.eps  # the atoms have moved: the plan is no longer right
-        if before - cost <= FALL * cost:
-            return State(Y, h, eps, cost, n + 1, True)
-        before = cost
-    return State(Y, h, eps, before, max_iter)
-
-
-def step(source: Source, Y: Floats, h: Floats, eps: float) -> tuple[Floats, float]:
-    """The means of the atoms' masses, and what the transport to the old atoms cost."""
-    stats = source.run(Pass(Y, h, eps, source.center)).per_mass()
-    return m_step(stats, EMState(Y, stats.N)).Y, float(atom_costs(stats, Y).sum())
+        found = offsets_at(source, Y, w, reg, RESIDUAL)
+        stats = source.run(Pass(Y, found.h, reg, source.center)).per_mass()
+        loss = float(w @ found.h) + stats.L + reg * entropy(w)
+        off = max(off, 0.0 if found.reached else found.off)
+        Y = m_step(stats, EMState(Y, stats.N)).Y
+        if before - loss <= FALL * loss:
+            return State(Y, loss, n + 1, True, off)
+        before = loss
+    return State(Y, before, max_iter, False, off)
 
 
 def starting_atoms(source: Source, k: int, rng: np.random.Generator) -> Floats:

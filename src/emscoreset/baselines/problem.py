@@ -31,6 +31,7 @@ class Found:
     Y: Floats  # (k, d)
     n_iter: int
     converged: bool
+    off: float = 0.0  # the most mass on wrong atoms in a plan that missed its goal
 
 
 @dataclass(frozen=True)

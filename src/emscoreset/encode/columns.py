@@ -66,8 +66,13 @@ class Number:
             f"column {self.name!r} was {fitted} when the encoder was fitted, now {found}"
         )
 
-    def write(self, array: pa.Array, fitted: pa.DataType, out: Block) -> None:
-        """The features of these values. OUT out (b, width), zero before."""
+    @property
+    def kept_as(self) -> np.dtype[Any]:
+        """What `pack` makes of a value."""
+        return np.dtype(np.float32)
+
+    def pack(self, array: pa.Array, fitted: pa.DataType) -> Block:
+        """The first feature of these values, NaN in gaps that have a feature of their own."""
         if kind_of(fitted) is Kind.TIME and array.type != fitted and not pt.is_null(array.type):
             array = array.cast(fitted, safe=False)
         values = as_floats(array)
@@ -77,15 +82,23 @@ class Number:
             if not self.takes_gaps:
                 raise GapError(self.name)
             values[gaps] = 0.0
-            if self.presence:
-                out[:, 1] = gaps * self.presence
         with np.errstate(over="ignore"):
-            out[:, 0] = values
-        if not np.isfinite(out[:, 0]).all():
+            packed: Block = values.astype(np.float32)
+        if not np.isfinite(packed).all():
             raise ValueError(
                 f"column {self.name!r} holds infinity, or a number too large to encode: "
                 "replace it, or drop its row"
             )
+        if self.presence:
+            packed[gaps] = np.nan
+        return packed
+
+    def spread(self, packed: NDArray[Any], out: Block) -> None:
+        """The features of packed values. OUT out (b, width), zero before."""
+        out[:, 0] = packed
+        if self.presence:
+            gaps = np.isnan(packed)
+            out[gaps] = (0.0, self.presence)
 
     def read(self, Z: Floats, fitted: pa.DataType) -> pa.Array:
         """Valid values from features (k, width): of the seen range, gaps where most mass is."""
@@ -140,13 +153,22 @@ class Labels:
             f"column {self.name!r} was {fitted} when the encoder was fitted, now {found}"
         )
 
-    def write(self, array: pa.Array, fitted: pa.DataType, out: Block) -> None:
-        """The features of these values; a label never seen counts as a rare one, or as none."""
+    @property
+    def kept_as(self) -> np.dtype[Any]:
+        """What `pack` makes of a value."""
+        return np.min_scalar_type(-len(self.options))
+
+    def pack(self, array: pa.Array, fitted: pa.DataType) -> NDArray[np.int32]:
+        """The options of these values; a label never seen counts as a rare one, or as -1, none."""
         option = self._options(as_labels(array), label_type(fitted))
         if not self.takes_gaps and (option == -2).any():
             raise GapError(self.name)
-        seen = np.flatnonzero(option >= 0)
-        out[seen, option[seen]] = self.height
+        return option
+
+    def spread(self, packed: NDArray[Any], out: Block) -> None:
+        """The features of packed values. OUT out (b, width), zero before."""
+        seen = np.flatnonzero(packed >= 0)
+        out[seen, packed[seen]] = self.height
 
     def _options(self, array: pa.Array, kept: pa.DataType) -> NDArray[np.int32]:
         """Each value's option; -1 where it has none, -2 for a gap that is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from emscoreset.encode.columns import Column, GapError
+from emscoreset.encode.columns import Block, Column, GapError
 from emscoreset.encode.moments import gap_mask, n_gaps
+from emscoreset.encode.packed import Packed
 from emscoreset.kernels.threads import effective_threads
 from emscoreset.tables import read_table
 
@@ -79,33 +80,60 @@ class Encoder:
                 gaps = mask if gaps is None else gaps | mask
         return None if gaps is None else ~gaps
 
-    def transform(self, table: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+    def transform(self, table: Any, *, n_jobs: int | None = None) -> Block:
         """The rows of a table in any form as vectors. OUT (n, d)."""
         table = _arrow(table)
-        used = self._used(table)
-        d = len(self.feature_names)
-        out = np.zeros((table.num_rows, d), np.float32)
-        blocks = table.select([column.name for column in used]).to_batches(
-            max_chunksize=max(1, BLOCK_BYTES // (4 * max(1, d)))
-        )
-        starts = np.cumsum([0, *(len(block) for block in blocks)]).tolist()
+        out = np.zeros((table.num_rows, len(self.feature_names)), np.float32)
+        places = [self.places[column.name] for column in self.columns if column.features]
 
-        def write(start: int, block: pa.RecordBatch) -> None:
-            rows = out[start : start + len(block)]
-            for column, values in zip(used, block.columns, strict=True):
-                part = rows[:, self.places[column.name]]
-                column.write(values, self.schema.field(column.name).type, part)
+        def write(rows: slice, packed: Iterable[tuple[Column, NDArray[Any]]]) -> None:
+            for place, (column, values) in zip(places, packed, strict=True):
+                column.spread(values, out[rows, place])
+
+        self._each_block(table, write, n_jobs)
+        return out
+
+    def pack(self, table: Any, *, n_jobs: int | None = None) -> Packed:
+        """What `transform` gives, in a fraction of the memory, to be indexed by rows."""
+        table = _arrow(table)
+        used = tuple(column for column in self.columns if column.features)
+        parts = tuple(np.empty(table.num_rows, column.kept_as) for column in used)
+
+        def write(rows: slice, packed: Iterable[tuple[Column, NDArray[Any]]]) -> None:
+            for part, (_, values) in zip(parts, packed, strict=True):
+                part[rows] = values
+
+        self._each_block(table, write, n_jobs)
+        return Packed(used, parts, table.num_rows)
+
+    def _each_block(
+        self,
+        table: pa.Table,
+        write: Callable[[slice, Iterable[tuple[Column, NDArray[Any]]]], None],
+        n_jobs: int | None,
+    ) -> None:
+        """Hand over the packed columns of some rows at a time, from several threads."""
+        used = self._used(table)
+        blocks = table.select([column.name for column in used]).to_batches(
+            max_chunksize=max(1, BLOCK_BYTES // (4 * max(1, len(self.feature_names))))
+        )
+        ends = np.cumsum([0, *(len(block) for block in blocks)]).tolist()
+        types = [self.schema.field(column.name).type for column in used]
+
+        def one(start: int, block: pa.RecordBatch) -> None:
+            found = zip(used, block.columns, types, strict=True)
+            packed = ((column, column.pack(values, kind)) for column, values, kind in found)
+            write(slice(start, start + len(block)), packed)
 
         try:
             with ThreadPoolExecutor(effective_threads(n_jobs)) as pool:
-                list(pool.map(write, starts[:-1], blocks))
+                list(pool.map(one, ends[:-1], blocks))
         except GapError:
             strict = [column.name for column in used if not column.takes_gaps]
             raise ValueError(
                 f"values are missing, {gap_counts(table, strict)}, where none were when "
                 "the encoder was fitted: fill them, or drop their rows"
             ) from None
-        return out
 
     def _used(self, table: pa.Table) -> list[Column]:
         """The columns that have features; refused where the table's are not of their kind."""

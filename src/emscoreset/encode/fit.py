@@ -127,10 +127,10 @@ def _names(
     index = index_columns(table)
     asked = [name for name in table.column_names if name not in index]
     if columns is not None:
-        _check_names(table, columns, "columns")
+        check_names(table, columns, "columns")
         asked = [name for name in table.column_names if name in set(columns)]
     if exclude is not None:
-        _check_names(table, exclude, "exclude")
+        check_names(table, exclude, "exclude")
         asked = [name for name in asked if name not in set(exclude)]
     types = {name: table.schema.field(name).type for name in asked}
     odd = [name for name in asked if kind_of(types[name]) is Kind.OTHER]
@@ -145,7 +145,8 @@ def _names(
     return asked
 
 
-def _check_names(table: pa.Table, names: Sequence[str], argument: str) -> None:
+def check_names(table: pa.Table, names: Sequence[str], argument: str) -> None:
+    """Refuse what is no list of the table's columns."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{argument} must be a list of column names, not {names!r}")
     for name in names:
@@ -162,7 +163,7 @@ def _importance(
         return {}
     if not isinstance(importance, Mapping):
         raise TypeError(f"importance must map column names to numbers, not {importance!r}")
-    _check_names(table, list(importance), "importance")
+    check_names(table, list(importance), "importance")
     for name, value in importance.items():
         if not (is_number(value, Real) and 0 < value < float("inf")):
             raise ValueError(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from emscoreset.encode.columns import Column, Labels, Number
@@ -19,6 +18,8 @@ from emscoreset.encode.moments import (
     blocks,
     gap_mask,
     moments,
+    more_different,
+    numbering,
     quantiles,
     shares,
 )
@@ -102,16 +103,13 @@ def _identifier(task: Task, seen: Moments) -> str:
     type_, n = task.values.type, len(task.values) - seen.n_gaps
     if pt.is_boolean(type_) or kind_of(type_) is Kind.TIME or 1.0 not in seen.steps or n <= FEW:
         return ""
-    named = ID_NAME.search(task.name) is not None
-    span = seen.most - seen.least
-    dense = pt.is_integer(type_) and seen.n_gaps == 0 and n - 1 <= span < 1.1 * n
-    if not (named or dense):
-        return ""
-    different = pc.count_distinct(task.values).as_py()
-    if dense and different == n:
+    if pt.is_integer(type_) and seen.n_gaps == 0 and numbering(task.values):
         why = f"{n:,} whole numbers, all different and almost without gaps, number the rows"
-    elif named and different > MOST_OPTIONS:
-        why = f"its name and its {different:,} different whole numbers say that it is an identifier"
+    elif ID_NAME.search(task.name) and more_different(task.values, MOST_OPTIONS):
+        why = (
+            f"its name and its more than {MOST_OPTIONS} different whole numbers say that it is an "
+            "identifier"
+        )
     else:
         return ""
     return f"{why}; name it in columns= if it is a quantity"

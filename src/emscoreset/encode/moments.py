@@ -24,6 +24,7 @@ from emscoreset.encode.values import (
 from emscoreset.stats import Floats
 
 BLOCK = 1 << 16  # rows
+FULL = 1.1  # a range of whole numbers is full with a little more than as many
 MOST_DISTINCT = 50_000  # labels that are told apart
 
 
@@ -187,6 +188,30 @@ def _shares_of_block(
             count += int((codes == i).sum())
             mass[i] = 0.0
     return labels, mass[:size], gap_mass, count
+
+
+def numbering(column: pa.ChunkedArray) -> bool:
+    """Whether whole numbers all differ and fill their range almost."""
+    ends = pc.min_max(column)
+    least, most = ends["min"].as_py(), ends["max"].as_py()
+    if most - least >= FULL * len(column):
+        return False
+    seen = np.zeros(most - least + 1, np.bool_)
+    for block, _ in blocks(column, None):
+        values = block.to_numpy()
+        # The difference fits where it has no sign, though it may not where it has.
+        seen[(values - least).view(f"u{values.itemsize}")] = True
+    return int(seen.sum()) == len(column)
+
+
+def more_different(column: pa.ChunkedArray, most: int) -> bool:
+    """Whether there are more than so many different numbers."""
+    found: set[Any] = set()
+    for block, _ in blocks(column, None):
+        found.update(value for value in block.unique().to_pylist() if value == value)
+        if len(found - {None}) > most:
+            return True
+    return False
 
 
 def n_gaps(column: pa.ChunkedArray) -> int:

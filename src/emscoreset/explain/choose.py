@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any
@@ -22,6 +23,7 @@ from emscoreset.recombine import Chosen, recombine
 from emscoreset.stats import Floats, Ints
 
 PER_ROW = 8  # candidates at least for each row to choose
+MOST_AT_ONCE = 256  # rows: a programme's time grows faster than with their square
 
 
 def background(
@@ -119,28 +121,46 @@ def _chosen(
 ) -> tuple[Chosen, list[str]]:
     """The rows, and in words among how many they were chosen.
 
+    Many rows are the mean of several choices among different candidates: what each has exactly,
+    their mean has, too.
+    """
+    n, times = len(a), -(-k // MOST_AT_ONCE)
+    parts = [_at_once(features, a, k // times, n // times, rng) for _ in range(times)]
+    w = np.zeros(n)
+    for found, _ in parts:
+        w[found.numbers] += found.weights / times
+    numbers, means, looked_at = np.flatnonzero(w), parts[0][0].means, parts[0][1]
+    how = [f"chosen for the means of {features.about}; of {means} combinations exactly"]
+    if times > 1:
+        how.append(f"the mean of {times} choices of {k // times} rows at most")
+    if looked_at < n:
+        how.append(f"chosen among {looked_at:,} of {n:,} different rows, drawn at random")
+        how.extend(features.sampled)
+    return Chosen(numbers, w[numbers], means), how
+
+
+def _at_once(
+    features: Features, a: Floats, k: int, most: int, rng: np.random.Generator
+) -> tuple[Chosen, int]:
+    """At most k rows, and among how many they were chosen.
+
     Where so many candidates cannot have the means of all, twice as many are looked at, at last
     all rows.
     """
     n = len(a)
-    m = max(features.candidates, PER_ROW * k)
+    m = min(max(features.candidates, PER_ROW * k), most)
     while True:
         numbers, mass = drawn(a, min(m, n), rng)
         F = features.of(numbers)
         found = recombine(F, features.means(F, mass), mass, k, features.exact)
         if found is not None:
-            break
+            return replace(found, numbers=numbers[found.numbers]), len(numbers)
         if m >= n:
             raise RuntimeError(
                 f"no weights of {k} of {n} rows were found that have the means of all {n}: "
                 "the model's outputs differ too much in size to be computed with"
             )
         m *= 2
-    how = [f"chosen for the means of {features.about}; of {found.means} combinations exactly"]
-    if len(numbers) < n:
-        how.append(f"chosen among {len(numbers):,} of {n:,} different rows, drawn at random")
-        how.extend(features.sampled)
-    return Chosen(numbers[found.numbers], found.weights, found.means), how
 
 
 def drawn(a: Floats, m: int, rng: np.random.Generator) -> tuple[Ints, Floats]:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-from emscoreset.api import row_masses
 from emscoreset.coreset import Coreset
 from emscoreset.encode import Encoder
 from emscoreset.kernels import get_kernel
+from emscoreset.problem import row_masses
 from emscoreset.profile import profile
 from emscoreset.recombine import Chosen
 from emscoreset.sources.array import ArraySource

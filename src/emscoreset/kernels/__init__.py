@@ -32,7 +32,7 @@ def get_kernel(name: str = "auto", n_jobs: int | None = None) -> Kernel:
 def _warn_not_built() -> None:
     warnings.warn(
         "emscoreset's C++ kernel was not built: passes run in NumPy, with the same results but "
-        "several times slower. To build it, install a C++17 compiler and reinstall emscoreset; "
+        "many times slower. To build it, install a C++17 compiler and reinstall emscoreset; "
         'kernel="numpy" chooses NumPy without this warning.',
         UserWarning,
         stacklevel=3,

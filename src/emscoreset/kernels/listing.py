@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
 
 from emscoreset.lists import Lists, ListSums
 from emscoreset.stats import Floats, Pass, Rows
@@ -12,6 +10,8 @@ from emscoreset.stats import Floats, Pass, Rows
 
 def candidates(rows: Rows, p: Pass, reach: float) -> Lists:
     """The atoms of each row whose h_j - C_ij is within ``reach`` of the row's best."""
+    from scipy.spatial.distance import cdist  # which takes a while to load, as below
+
     X = np.subtract(rows.X, p.center, dtype=np.float64)
     C = cdist(X, p.atoms, "sqeuclidean")
     scores = p.offset - C
@@ -56,6 +56,8 @@ def _products(lists: Lists, T: Floats, aT: Floats) -> Floats:
     if lists.complete:
         H: Floats = T.reshape(lists.n, lists.k).T @ aT.reshape(lists.n, lists.k)
         return H
+    from scipy.sparse import csr_array
+
     shape = (lists.n, lists.k)
     plain, weighed = (csr_array((v, lists.atom, lists.start), shape) for v in (T, aT))
     H = (plain.T @ weighed).toarray()

@@ -17,13 +17,16 @@ from emscoreset.stats import Floats, Ints
 
 TINY = 1e-14  # mass below this is rounding
 CRUMB = 1e-12  # a share of a row that is not worth moving, nor leaving behind
+SWEEPS = 8  # towards the middle of the prices
 
 
 class Settler:
     """Flows f (m,) on the entries of the lists, and the k x k shortest edges between atoms."""
 
     def __init__(self, lists: Lists, h: Floats, w: Floats) -> None:
-        self.lists, self.w, self.h = lists, w, h.copy()
+        self.lists, self.w = lists, w
+        # Of the prices only differences count, which far from 0 would be rounded away.
+        self.h = h - 0.5 * (h.min() + h.max())
         self.row = np.repeat(np.arange(lists.n), np.diff(lists.start))
         self.close = 1e-14 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
         self.crumb = CRUMB * lists.mass[self.row]
@@ -119,6 +122,17 @@ class Settler:
         for j in path:
             self._measure(j)
 
+    def centre(self) -> None:
+        """Into the middle of the prices that prove the plan, as far as a few sweeps get.
+
+        Each atom is then as far from drawing a row as from losing one.
+        """
+        for _ in range(SWEEPS):
+            for j in range(self.lists.k):
+                low, high = (self.h - self.edge[j]).max(), (self.h + self.edge[:, j]).min()
+                if low < high and np.isfinite(high - low):
+                    self.h[j] = 0.5 * (low + high)
+
 
 def settle(lists: Lists, h: Floats, w: Floats) -> Flow:
     """The cheapest plan within the lists whose atoms get exactly the masses w."""
@@ -128,5 +142,6 @@ def settle(lists: Lists, h: Floats, w: Floats) -> Flow:
         if path is None:
             break
         found.push(path)
+    found.centre()
     left = float(np.maximum(found.N - w, 0.0).sum())
     return Flow(found.h, float(found.f @ lists.cost), left)

@@ -29,11 +29,26 @@ class ArraySource(Source):
         kernel: Kernel,
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        self.X = _checked(X)
+        self.X = self.held(X)
         self.n, self.d = self.X.shape
         self.kernel = kernel
         self.block_bytes = block_bytes
         self._mass, self.unit = checked_masses(sample_weight, self.n)
+
+    @staticmethod
+    def held(X: ArrayLike) -> NDArray[np.generic]:
+        """X as an array of at least one row and column of real numbers; a memory map stays one."""
+        array = np.asanyarray(X)
+        if array.dtype.kind not in "bfiu":
+            raise ValueError(
+                f"X must hold real numbers, not {array.dtype}; "
+                "emscoreset.compress takes tables with text, dates and categories"
+            )
+        if array.ndim != 2:
+            raise ValueError(f"X must be 2-d, rows by columns, not of shape {array.shape}")
+        if 0 in array.shape:
+            raise ValueError(f"X needs at least one row and one column, not shape {array.shape}")
+        return array
 
     @cached_property
     def center(self) -> Floats:
@@ -108,21 +123,6 @@ class ArraySource(Source):
             if not self.kernel.reads(X.dtype, X.strides):
                 X = np.ascontiguousarray(X, dtype=kind)
             yield Rows(X, None if self._mass is None else self._mass[i : i + step])
-
-
-def _checked(X: ArrayLike) -> NDArray[np.generic]:
-    """X as an array of at least one row and column of real numbers; a memory map stays one."""
-    array = np.asanyarray(X)
-    if array.dtype.kind not in "bfiu":
-        raise ValueError(
-            f"X must hold real numbers, not {array.dtype}; "
-            "emscoreset.compress takes tables with text, dates and categories"
-        )
-    if array.ndim != 2:
-        raise ValueError(f"X must be 2-d, rows by columns, not of shape {array.shape}")
-    if 0 in array.shape:
-        raise ValueError(f"X needs at least one row and one column, not shape {array.shape}")
-    return array
 
 
 def checked_masses(
