@@ -148,7 +148,7 @@ def _hashes(X: NDArray[np.generic]) -> NDArray[np.uint64]:
     """A number for each row: that of different rows differs, but for chances of 2^-33 at most."""
     words = X.view(np.uint32)
     drawn = np.random.default_rng(0).integers(1 << 63, size=words.shape[1], dtype=np.uint64)
-    odd: NDArray[np.uint64] = 2 * drawn + 1
+    odd = 2 * np.asarray(drawn) + 1
     key = np.zeros(len(X), dtype=np.uint64)
     for j in range(words.shape[1]):
         key += words[:, j] * odd[j]
