@@ -60,10 +60,24 @@ class Candidates:
         if init == "random":
             picks = weighted_draw(self.near, k, rng)
             return uniform(self.near.X[picks].astype(np.float64))
-        some = ArraySource(self.near.X, self.near.mass, kernel=self.kernel)
-        rows = some.sample(max(int(DRAW_WORK / (k * some.d)), DRAW_ROWS * k), rng)
+        rows = self._some(max(int(DRAW_WORK / (k * self.near.X.shape[1])), DRAW_ROWS * k), rng)
         picks = plusplus(self.kernel, rows, k, rng)
         return uniform(rows.X[picks].astype(np.float64))
+
+    def _some(self, m: int, rng: np.random.Generator) -> Rows:
+        """At most m rows, half of them by mass, half by what they add to the variance.
+
+        A row's new mass makes up for how likely it was drawn (a lightweight coreset: Bachem,
+        Lucic and Krause, 2018): k-means++ must see the few rows that lie far away.
+        """
+        X, a = self.near.X, self.near.masses()
+        if len(X) <= m:
+            return self.near
+        far = a * np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        q = a / a.sum() + far / far.sum()
+        drawn = np.searchsorted(np.cumsum(q), 2.0 * (np.arange(m) + rng.random(m)) / m)
+        index, counts = np.unique(np.minimum(drawn, len(X) - 1), return_counts=True)
+        return Rows(X[index], counts * a[index] / q[index])
 
 
 def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator) -> Seeds:
@@ -140,7 +154,7 @@ def canonical(rows: Rows) -> Rows:
 def _starts(ordered: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Which entries, or rows, are not equal to the one before."""
     new = np.ones(len(ordered), dtype=bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).reshape(len(ordered) - 1, -1).any(axis=1)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=tuple(range(1, ordered.ndim)))
     return new
 
 
