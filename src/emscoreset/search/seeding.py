@@ -73,9 +73,12 @@ class Candidates:
         X, a = self.near.X, self.near.masses()
         if len(X) <= m:
             return self.near
-        far = a * np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        q = a / a.sum() + far / far.sum()
-        drawn = np.searchsorted(np.cumsum(q), 2.0 * (np.arange(m) + rng.random(m)) / m)
+        squares: Floats = np.einsum("ij,ij->i", X, X)  # type: ignore[arg-type]
+        far = a * squares
+        q = a / a.sum()
+        if far.sum() > 0:  # it may underflow
+            q = 0.5 * (q + far / far.sum())
+        drawn = np.searchsorted(np.cumsum(q), (np.arange(m) + rng.random(m)) / m)
         index, counts = np.unique(np.minimum(drawn, len(X) - 1), return_counts=True)
         return Rows(X[index], counts * a[index] / q[index])
 
