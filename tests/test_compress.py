@@ -269,7 +269,7 @@ def test_more_atoms_than_distinct_rows():
     table = pa.table({"a": [1.0, 1.0, 2.0, 3.0], "b": ["x", "x", "y", "y"]})
     with pytest.warns(UserWarning, match="3 rows, not n_atoms=9"):
         coreset = compress(table, 9, random_state=0)
-    assert coreset.sample_weight.tolist() == [2.0, 1.0, 1.0]
+    assert sorted(coreset.sample_weight) == [1.0, 1.0, 2.0]
     assert coreset.kept == pytest.approx(1.0)
 
 
