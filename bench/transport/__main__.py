@@ -95,7 +95,8 @@ def _parts(measured: Ledger, checked: Ledger) -> list[str]:
         "around 32 overlapping centres, d = 10, with random rows for atoms. Rows are float32. "
         "Every rival runs in a process of its own, with all CPUs, and is given 5 minutes and 14 "
         "GB; the median of up to three turns. POT's `emd2` and `sinkhorn_log` get a stored cost "
-        "matrix, which is not timed. Written by `make bench-transport`.",
+        "matrix, which is not timed. geomloss works on whole matrices (`tensorized`); its "
+        "`online` backend, which does not, needs KeOps. Written by `make bench-transport`.",
         f"{machine('POT', 'geomloss', 'torch')}.",
         "## What it took",
         "Full passes read all rows (a first reading, for the mean or for costs that are few enough "
