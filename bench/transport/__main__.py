@@ -48,9 +48,9 @@ def main() -> None:
 
 def _run(problem: str, rival: str) -> dict[str, object]:
     """A rival's answer, or how it failed."""
-    if rival in STORING and 8 * 10**6 * MILLION.get(problem, 0) > MEMORY / 4:
-        size = 8 * MILLION[problem] / 1000
-        return {"note": f"not run: one matrix of costs is {size:g} GB, it holds several"}
+    matrix = (4 if rival == "geomloss" else 8) * 10**6 * MILLION.get(problem, 0)
+    if rival in STORING and matrix > MEMORY / 4:
+        return {"note": f"not run: one matrix of costs is {matrix / 1e9:g} GB, it holds several"}
     command = [sys.executable, "-m", "bench.transport.rivals", problem, rival]
     try:
         out = subprocess.run(
