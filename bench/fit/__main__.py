@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 
 import numpy as np
@@ -26,8 +28,9 @@ ROUNDS = (
     (QUICKER, range(1, 3)),
     (tuple(METHODS), range(1, SEEDS)),
 )
-CELL_SECONDS = 8.0  # after so many, a method has had seeds enough on a case
-ONE_START = 4.0  # seconds of one KMeans above which ten are not waited for
+CELL_SECONDS = 5.0  # after so many, a method has had seeds enough on a case
+ONE_START = 1.5  # seconds of one KMeans above which ten are not waited for
+MOST_SECONDS = page.MOST_SECONDS  # after so many, a slow one's fit is stopped
 REST = 0.15  # before each fit, so that no library's idle threads still spin
 
 
@@ -37,9 +40,8 @@ def main() -> None:
     if args.fresh or args.quick:
         path.unlink(missing_ok=True)
     ledger = Ledger(path, ("rows", "k", "method", "seed"))
-    finished = args.page or _measure(ledger, args)
-    if not args.quick and not args.page:
-        finished = finished and _count_passes(ledger, args)
+    counted = args.page or args.quick or _count_passes(ledger, args)
+    finished = counted and (args.page or _measure(ledger, args))
     if args.quick:
         print("\n\n".join(page.parts(page.Measured(ledger.rows))))
         return
@@ -105,11 +107,36 @@ def _fit(ledger: Ledger, X: np.ndarray, case: Case, method: str, seed: int) -> N
         call(X[:2000], min(case.k, 20), 0)  # what a library does once
     time.sleep(REST)
     began = time.perf_counter()
-    centres = call(X, case.k, seed)
-    seconds = time.perf_counter() - began
-    print(f"{case}, {method}, seed {seed}: {seconds:.3g} s", flush=True)
+    try:
+        with at_most(MOST_SECONDS if method in SLOW else 0.0):
+            centres = call(X, case.k, seed)
+        seconds = time.perf_counter() - began
+        found = distance(X, centres)
+    except OutOfTime:
+        seconds, found = MOST_SECONDS, float("nan")
+    print(f"{case}, {method}, seed {seed}: {seconds:.3g} s, {found:.6g}", flush=True)
     row = {"rows": case.rows, "k": case.k, "method": method, "seed": seed, "seconds": seconds}
-    ledger.add(row | {"distance": distance(X, centres)})
+    ledger.add(row | {"distance": found})
+
+
+class OutOfTime(Exception):
+    """A fit took too long."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """What runs within is stopped after so long, once Python has its turn; 0 is no limit."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def distance(X: np.ndarray, centres: np.ndarray) -> float:

@@ -14,9 +14,16 @@ from emscoreset.checks import check_number
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
 from emscoreset.search.passes import Passes
-from emscoreset.search.seeding import Candidates, candidates, canonical, given, sample_rows
+from emscoreset.search.seeding import (
+    DRAW_WORK,
+    Candidates,
+    Distinct,
+    candidates,
+    canonical,
+    given,
+    sample_rows,
+)
 from emscoreset.search.select import EFFORTS, Draw, drive
-from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats
 
@@ -95,7 +102,7 @@ def fit(
     rows = candidates(source, k, init, rng)
     if len(rows.rows.X) <= k:
         return _all_rows(source, rows, settings.reg, callback)
-    found = _descend(source, lambda m: rows.draw(m, init, rng), settings, rng, callback)
+    found = _descend(source, lambda m, work: rows.draw(m, init, rng, work), settings, rng, callback)
     return _outcome(found, found.Y + source.center)
 
 
@@ -109,7 +116,7 @@ def _descend(
     k, reg, tol, shift_tol = settings.n_atoms, settings.reg, settings.tol, settings.shift_tol
     most = settings.max_iter
     if settings.algorithm == "plain":
-        first = start if isinstance(start, State) else start(k)
+        first = start if isinstance(start, State) else start(k, DRAW_WORK)
         return fit_ems(
             source, first, reg, tol=tol, shift_tol=shift_tol, max_iter=most, callback=callback
         )
@@ -127,7 +134,7 @@ def in_canonical_order(source: Source, k: int) -> Source:
     if rows is None:
         return source
     rows = canonical(rows)
-    return ArraySource(rows.X, rows.mass, kernel=source.kernel)
+    return Distinct(rows.X, rows.mass, kernel=source.kernel)
 
 
 def _in_data_coordinates(callback: Callback, center: Floats) -> Callback:
