@@ -12,7 +12,7 @@ import ot
 import pytest
 from scipy.optimize import root
 
-from emscoreset.kernels import get_kernel
+from emscoreset.kernels import get_kernel, native
 from emscoreset.search.drive import Settings, fit
 from emscoreset.sources.array import ArraySource
 from emscoreset.theory import centre_density, correction_weights, high_resolution_cost, rate_slope
@@ -29,6 +29,11 @@ def grid(d: int) -> tuple[np.ndarray, np.ndarray, float]:
     middles = (np.arange(m) + 0.5) / m
     X = np.stack(np.meshgrid(*[middles] * d, indexing="ij"), axis=-1).reshape(-1, d)
     return X, density(X), float(m) ** -d
+
+
+slow_in_numpy = pytest.mark.skipif(
+    not native.available(), reason="minutes without the C++ kernel, which was not built"
+)
 
 
 @cache
@@ -88,6 +93,7 @@ def test_the_library_finds_the_optimum_on_the_line():
     np.testing.assert_allclose(found.weights[order], w, atol=1e-3)
 
 
+@slow_in_numpy
 def test_centres_in_the_plane_lie_with_density_root_p():
     """1/2; p itself would be 1, the line's exponent 1/3, no dependence at all 0."""
     _, p, volume = grid(2)
@@ -153,6 +159,7 @@ def test_uniform_weights_do_not_converge_and_the_weights_p_over_g_repair_it():
     assert ot.emd2_1d(X[:, 0], Y, p * volume, wrong / wrong.sum()) > 10 * corrected[-1]
 
 
+@slow_in_numpy
 def test_in_the_plane_the_corrected_weights_are_near_the_cells_masses():
     atoms, weights, _ = in_the_plane(128, times=2)
     p = density(atoms)
@@ -162,6 +169,7 @@ def test_in_the_plane_the_corrected_weights_are_near_the_cells_masses():
     assert np.abs(corrected - weights).sum() < 0.4 * far
 
 
+@slow_in_numpy
 def test_uniform_weights_fail_and_corrected_ones_do_not_in_the_plane_either():
     """Projected on the first axis, along which alone p and g change: no cost rises by that."""
     X, p, volume = grid(1)  # the first axis has the density of the line; g is the plane's, root p
