@@ -55,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     unknown = set(args.only) - set(PARTS)
     if unknown:
         parser.error(f"--only takes {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    args.minutes = args.minutes or (5.0 if args.quick else 60.0)
+    args.minutes = args.minutes or (4.0 if args.quick else 60.0)
     return args
 
 

@@ -201,7 +201,8 @@ STABILITY = (
     f"Ten seeds (WCSL: {stability_part.FEW}), 64 atoms, 1,000 rows of four Gaussians whose means "
     "lie R from the origin: the transport cost between the coresets of each pair of seeds, mean ± "
     "standard deviation, and each coreset's squared distance to the data. The first cannot be "
-    "much below the second: two good coresets may differ by about what each of them leaves out."
+    "much below the second: two good coresets may differ by about what each of them leaves out. "
+    "The paper has this as a picture of bars, without numbers."
 )
 
 
