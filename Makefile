@@ -41,6 +41,11 @@ test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 -q
 	$(MAKE) --no-print-directory lint
 
+# Larger problems against other solvers: some minutes.
+.PHONY: test-slow
+test-slow: $(VENV)/.tested
+	$(BIN)/python -m pytest -n 2 -q -m slow
+
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

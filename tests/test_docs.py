@@ -35,15 +35,39 @@ def run_python(*arguments: str | Path, folder: Path) -> str:
 
 @pytest.mark.parametrize("page", TESTED)
 def test_every_block_of_python_runs(page: str, tmp_path: Path, request, monkeypatch):
-    """All blocks of a page in their order, in one process, in an empty folder.
-
-    Not those marked as a sketch: they name files of the reader's.
-    """
+    """All blocks of a page in their order, in one process, in an empty folder."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     code = "\n".join(blocks)
     if "emscoreset.datasets import" in code:
         monkeypatch.setenv("EMSCORESET_DATA", str(request.getfixturevalue("data_dir")))
     run_python("-c", code, folder=tmp_path)
+
+
+# What a reader has, before the blocks of a page that are marked as sketches.
+HAD = {
+    "docs/guide/compress.md": """
+import pyarrow.parquet as pq
+from emscoreset.datasets import make_orders
+pq.write_table(make_orders(1500, rng=0), "orders.parquet")
+pq.write_table(make_orders(500, rng=1), "later.parquet")
+""",
+    "docs/guide/tables.md": """
+import pyarrow.csv as csv
+from emscoreset import compress
+from emscoreset.datasets import make_orders
+customers = make_orders(300, rng=0).select(["country", "age", "items"])
+compress(customers, 10, missing="indicator", random_state=0).save("customers.parquet")
+csv.write_csv(customers.slice(0, 20), "new_customers.csv")
+""",
+}
+
+
+@pytest.mark.parametrize("page", TESTED)
+def test_every_sketch_runs(page: str, tmp_path: Path):
+    blocks = re.findall(r"```python sketch\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    assert bool(blocks) == (page in HAD)
+    if blocks:
+        run_python("-c", "\n".join([HAD[page], *blocks]), folder=tmp_path)
 
 
 # tests/datasets runs the one on data sets, away from this machine's folders.

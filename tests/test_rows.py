@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from emscoreset.balance import PULL, balanced_rows
 from emscoreset.kernels import Kernel, get_kernel
 from emscoreset.rows import Placed, real_rows
 from emscoreset.sources.array import ArraySource
 from emscoreset.stats import log_offset
+from emscoreset.strata import Place
 from oracles import Problem, costs, problems, w2
 
 KERNEL = get_kernel("auto")
 
 
-def chosen(problem: Problem, reg: float, **options) -> Placed:
+def chosen(problem: Problem, reg: float, choose: Place = real_rows, **options) -> Placed:
     source = ArraySource(problem.X, problem.a, kernel=KERNEL, **options)
-    return real_rows(source, problem.Y, problem.w, reg)
+    return choose(source, problem.Y, problem.w, reg)
 
 
 def by_duality(problem: Problem, reg: float) -> float:
@@ -42,10 +44,11 @@ def fewer_atoms_than_rows(problem: Problem) -> Problem:
     return Problem(problem.X, problem.a, problem.Y[:k], w / w.sum())
 
 
-@given(problems(), st.sampled_from([0.0, 0.1, 2.0]))
-def test_they_are_different_rows_at_pots_distance(problem: Problem, reg: float):
+@pytest.mark.parametrize("choose", [real_rows, balanced_rows])
+@given(problem=problems(), reg=st.sampled_from([0.0, 0.1, 2.0]))
+def test_they_are_different_rows_at_pots_distance(choose: Place, problem: Problem, reg: float):
     problem = fewer_atoms_than_rows(problem)
-    found = chosen(problem, reg)
+    found = chosen(problem, reg, choose)
     k = len(problem.Y)
     np.testing.assert_array_equal(found.atoms, problem.X[found.numbers])
     assert len(np.unique(found.numbers)) == k
@@ -117,3 +120,23 @@ def test_neither_blocks_nor_threads_change_the_rows(kernel: Kernel):
         got = real_rows(ArraySource(X, kernel=kernel, block_bytes=bytes_), Y, w, 0.0)
         np.testing.assert_allclose(got.atoms, want.atoms)
         np.testing.assert_allclose(got.weights, want.weights)
+
+
+@pytest.mark.parametrize("reg", [0.0, 0.5])
+@pytest.mark.parametrize("at_once", [1 << 16, 7])
+def test_balanced_rows_pass_their_error_on(reg: float, at_once: int, monkeypatch):
+    """Each is the best of its atom's rows, given what those before have too much of."""
+    monkeypatch.setattr("emscoreset.balance.AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    X, a = rng.normal(size=(200, 3)), rng.integers(0, 4, 200).astype(float)
+    Y, w = rng.normal(size=(8, 3)), rng.dirichlet(np.ones(8))
+    numbers = chosen(Problem(X, a, Y, w), reg, balanced_rows).numbers
+    labels = (log_offset(w, reg) - costs(X, Y)).argmax(axis=1)
+    N = np.bincount(labels, a, minlength=8) / a.sum()
+    left = np.zeros(3)  # the error of the mean
+    for j in np.argsort(-N):
+        own = np.flatnonzero((labels == j) & (a > 0))
+        D = X[own] - Y[j]
+        cost = N[j] * (D**2).sum(axis=1) + PULL * 8 * ((left + N[j] * D) ** 2).sum(axis=1)
+        assert numbers[j] == own[cost.argmin()]
+        left += N[j] * D[cost.argmin()]

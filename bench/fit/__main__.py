@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 
 import numpy as np
@@ -27,7 +29,8 @@ ROUNDS = (
     (tuple(METHODS), range(1, SEEDS)),
 )
 CELL_SECONDS = 8.0  # after so many, a method has had seeds enough on a case
-ONE_START = 4.0  # seconds of one KMeans above which ten are not waited for
+ONE_START = 1.5  # seconds of one KMeans above which ten are not waited for
+MOST_SECONDS = page.MOST_SECONDS  # after so many, a fit is stopped
 REST = 0.15  # before each fit, so that no library's idle threads still spin
 
 
@@ -105,11 +108,36 @@ def _fit(ledger: Ledger, X: np.ndarray, case: Case, method: str, seed: int) -> N
         call(X[:2000], min(case.k, 20), 0)  # what a library does once
     time.sleep(REST)
     began = time.perf_counter()
-    centres = call(X, case.k, seed)
-    seconds = time.perf_counter() - began
-    print(f"{case}, {method}, seed {seed}: {seconds:.3g} s", flush=True)
+    try:
+        with at_most(MOST_SECONDS):
+            centres = call(X, case.k, seed)
+        seconds = time.perf_counter() - began
+        found = distance(X, centres)
+    except OutOfTime:
+        seconds, found = MOST_SECONDS, float("nan")
+    print(f"{case}, {method}, seed {seed}: {seconds:.3g} s, {found:.6g}", flush=True)
     row = {"rows": case.rows, "k": case.k, "method": method, "seed": seed, "seconds": seconds}
-    ledger.add(row | {"distance": distance(X, centres)})
+    ledger.add(row | {"distance": found})
+
+
+class OutOfTime(Exception):
+    """A fit took too long."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """What runs within is stopped after so long, once Python has its turn."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def distance(X: np.ndarray, centres: np.ndarray) -> float:

@@ -13,7 +13,12 @@ from emscoreset.sources.array import ArraySource
 
 NEAR = 1.001
 # Rows, atoms, reg, and at most how many passes were aimed at.
-GOALS = [("mixture A", 100, 0.0, 20), ("low rank D", 200, 0.0, 26), ("mixture A", 100, 1.0, 10)]
+GOALS = [
+    ("mixture A", 100, 0.0, 20),
+    ("low rank D", 200, 0.0, 26),
+    ("mixture A", 100, 1.0, 10),
+    ("small", 100, 0.0, ""),
+]
 
 
 def count(rows: str, k: int, reg: float, number: int) -> dict[str, float]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from emscoreset.balance import balanced_rows
 from emscoreset.checks import drawn_seed, in_words
 from emscoreset.coreset import Coreset
 from emscoreset.encode import Encoder
@@ -26,13 +27,15 @@ from emscoreset.sources.packed import PackedSource
 from emscoreset.stats import Floats
 from emscoreset.strata import Joined, Part, Place, fit_strata, fit_whole, join, strata, told
 
+ROWS = ("real", "balanced", "atoms")
+
 
 def compress(
     data: Any,
     n_atoms: int,
     *,
     reg: float = 0.0,
-    rows: Literal["real", "atoms"] = "real",
+    rows: Literal["real", "balanced", "atoms"] = "real",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     weight: str | ArrayLike | None = None,
@@ -56,9 +59,11 @@ def compress(
         The temperature, in squared standard deviations of a column. At 0 each row is served by
         one row of the coreset, and the variance kept is known exactly; more shares it among
         several, and then there are bounds.
-    rows : {"real", "atoms"}
-        "real" rows are rows of the data, all columns with their types. They are real people
-        where the data are: "atoms" are averages as valid values, which nobody has.
+    rows : {"real", "balanced", "atoms"}
+        "real" rows are rows of the data, all columns with their types: the nearest to the fit's
+        averages, which have too much of frequent categories. "balanced" are real rows, too, near
+        and so chosen that the means and the shares of categories are almost the data's. They are
+        real people where the data are: "atoms" are averages as valid values, which nobody has.
     columns, exclude : list of str, optional
         Which columns tell rows apart. Real rows keep the others, too.
     weight : str or array, optional
@@ -93,8 +98,8 @@ def compress(
     [2.0, 2.0]
     """
     settings = check(Settings(n_atoms=n_atoms, reg=reg, algorithm=algorithm))
-    if rows not in ("real", "atoms"):
-        raise ValueError(f'rows must be "real" or "atoms", not {rows!r}')
+    if rows not in ROWS:
+        raise ValueError(f"rows must be one of {ROWS}, not {rows!r}")
     asked: dict[str, Any] = {"columns": columns, "exclude": exclude, "missing": missing}
     asked |= {"scale": scale, "importance": importance}
     given: dict[str, Any] = {"n_atoms": n_atoms, "reg": reg, "rows": rows, "algorithm": algorithm}
@@ -109,7 +114,7 @@ def compress(
         "messages": list(problem.messages),
         "columns": profile(problem.told, problem.mass),
     }
-    parts, joined, source = _fit(problem, settings, rows == "real", seed, n_jobs)
+    parts, joined, source = _fit(problem, settings, rows, seed, n_jobs)
     for note in (*problem.messages, *_notes(parts, settings, seed)):
         warnings.warn(note, stacklevel=2)
     if problem.classes is not None:
@@ -126,14 +131,15 @@ def compress(
 
 
 def _fit(
-    problem: Problem, settings: Settings, real: bool, seed: int, n_jobs: int | None
+    problem: Problem, settings: Settings, rows: str, seed: int, n_jobs: int | None
 ) -> tuple[list[Part], Joined, ArraySource]:
     """The fit to the encoded rows, class by class where there are classes."""
     pa.default_memory_pool().release_unused()  # what the looks took, before the rows need memory
     packed = problem.encoder.pack(problem.table, n_jobs=n_jobs)
     source = PackedSource(packed, problem.mass, kernel=get_kernel("auto", n_jobs))
     rng = np.random.default_rng(seed)
-    ending = real_rows if real else _valid_values(problem.encoder)
+    endings = {"real": real_rows, "balanced": balanced_rows}
+    ending: Place = endings.get(rows, _valid_values(problem.encoder))
     if problem.classes is None:
         parts = [fit_whole(source, settings, rng, ending)]
     else:

@@ -47,4 +47,11 @@ def drawn_seed(random_state: Any) -> int:
         return int(random_state.integers(1 << 31))
     from sklearn.utils import check_random_state
 
-    return int(check_random_state(random_state).randint(1 << 31, dtype=np.int64))
+    try:
+        rng = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 on, a RandomState or a Generator, "
+            f"not {random_state!r}"
+        ) from error
+    return int(rng.randint(1 << 31, dtype=np.int64))

@@ -33,6 +33,7 @@ class Rows(StrEnum):
     """What the coreset's rows are."""
 
     real = "real"
+    balanced = "balanced"
     atoms = "atoms"
 
 
@@ -64,7 +65,11 @@ def fit(
     output: Annotated[Path, typer.Option("-o", "--output", help="OUT.parquet or OUT.npz.")],
     reg: Annotated[float, typer.Option(help="The temperature; 0: hard assignment.")] = 0.0,
     rows: Annotated[
-        Rows, typer.Option(help="Real rows, or averages as valid values that nobody has.")
+        Rows,
+        typer.Option(
+            help="Real rows, balanced ones whose shares are the data's, or averages as valid "
+            "values that nobody has."
+        ),
     ] = Rows.real,
     columns: Annotated[
         str | None, typer.Option(help="The columns that tell rows apart: a,b,c.")

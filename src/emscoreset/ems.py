@@ -90,7 +90,8 @@ class Step:
     @property
     def shift(self) -> float:
         """The Frobenius norm of the atoms' move."""
-        return float(np.linalg.norm(self.new.Y - self.state.Y))
+        # No BLAS, whose idle threads would spin through the next pass.
+        return float(np.sqrt(np.square(self.new.Y - self.state.Y).sum()))
 
 
 def em_step(source: Source, state: State, reg: float, want: Want = Want.MOMENTS) -> Step:
@@ -126,8 +127,8 @@ def m_step(stats: Stats, state: State) -> State:
 
 def guaranteed_fall(N: Floats, old: State, new: State, reg: float) -> float:
     """The least by which L falls from ``old`` to ``new``: reg KL(N || w) + sum_j N_j |dy_j|^2."""
-    moved = float(N @ np.square(new.Y - old.Y).sum(axis=1))
-    return max(reg * relative_entropy(N, old.w), 0.0) + moved
+    moved = float((N * np.square(new.Y - old.Y).sum(axis=1)).sum())
+    return max(reg * relative_entropy(N, old.w), 0.0) + moved if reg > 0 else moved
 
 
 def relative_entropy(N: Floats, w: Floats) -> float:

@@ -42,9 +42,15 @@ def real_rows(source: ArraySource, atoms: Floats, weights: Floats, reg: float) -
     are taken only where there are fewer distinct ones than atoms.
     """
     numbers = _nearest_own(source, State(atoms - source.center, weights), reg)
+    return placed_at(source, numbers, weights, reg)
+
+
+def placed_at(source: ArraySource, numbers: Ints, weights: Floats, reg: float) -> Placed:
+    """These rows, far ones for -1, and their weights and distance."""
     own = numbers >= 0
     w = np.where(own, np.maximum(weights, 1.0 / source.n), 1.0 / source.n)
     if not own.all():
+        numbers = numbers.copy()
         numbers[~own] = _far_rows(source, numbers[own], int((~own).sum()))
     rows = np.asarray(source.X[numbers], dtype=np.float64)
     return replace(place(source, rows, w / w.sum(), reg), numbers=numbers)
@@ -54,7 +60,7 @@ def _nearest_own(source: ArraySource, state: State, reg: float) -> Ints:
     """For each atom the nearest row of those it is most responsible for; -1 without any."""
     k = len(state.w)
     numbers, least = np.full(k, -1, dtype=np.intp), np.full(k, np.inf)
-    for start, rows, found in _assigned(source, state.Y, log_offset(state.w, reg)):
+    for start, rows, found in assigned(source, state.Y, log_offset(state.w, reg)):
         cost = np.where(rows.masses() > 0, found.cost, np.inf)
         order = np.lexsort((cost, found.labels))  # stable: the lowest number of equals
         labels = found.labels[order]
@@ -90,7 +96,7 @@ def _costliest(source: ArraySource, taken: Ints, m: int) -> tuple[Ints, Floats, 
     """The m rows of largest mass times cost to the nearest row taken: numbers, masses, costs."""
     Y = _values(source, taken)
     numbers, mass, cost = np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-    for start, rows, found in _assigned(source, Y, np.zeros(len(Y))):
+    for start, rows, found in assigned(source, Y, np.zeros(len(Y))):
         numbers = np.concatenate([numbers, np.arange(start, start + len(rows.X))])
         mass, cost = np.concatenate([mass, rows.masses()]), np.concatenate([cost, found.cost])
         stay = np.sort(np.argsort(-mass * cost, kind="stable")[:m])
@@ -99,7 +105,7 @@ def _costliest(source: ArraySource, taken: Ints, m: int) -> tuple[Ints, Floats, 
     return numbers, mass, cost
 
 
-def _assigned(
+def assigned(
     source: ArraySource, Y: Floats, offset: Floats
 ) -> Iterator[tuple[int, Rows, Assignment]]:
     """Each block: the number of its first row, the rows, and whose they are."""

@@ -57,6 +57,8 @@ def score(
     gaps are left out where they were left out then. ``weight`` is a column or one number a row.
     """
     read = read_table(data)
+    if read.table.num_rows == 0:
+        raise ValueError("data has no rows")
     mass = row_masses(read.table, weight)
     keep = _complete(read.table, coreset)
     if keep is not None:

@@ -33,12 +33,11 @@ template <class T>
 static void candidates(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
                        Scratch<T>& s, double reach, const Taker& taker, Stop stop) {
   const T furthest = T(reach < -Simd<T>::absent ? reach : -Simd<T>::absent);
-  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+  for (int64_t i = first; i < last && !called_off(stop, i); i += kBlock) {
     const int64_t end = i + kBlock < last ? i + kBlock : last;
-    const int n = static_cast<int>(end - i), tall = (n + 23) / 24 * 24;
-    pack_block(p, rows, i, end, tall, s);
-    score_block<T, Keep::Scores>(p, tall, s);
-    reduce_block<T, false, false>(n, s);
+    const int n = static_cast<int>(end - i);
+    pack_block(p, rows, i, end, s);
+    score<T, Keep::Scores, Find::Top>(p, n, s);
     for (int r = 0; r < n; ++r) {
       const T far = s.top[r] - furthest - slack(p, s.x[r * p.ldx + p.d], s.top[r]);
       const T least = far > Simd<T>::absent / 2 ? far : Simd<T>::absent / 2;

@@ -10,21 +10,29 @@
 namespace ems {
 namespace EMS_LEVEL {
 
-constexpr int kTall = 24;  // a multiple of every tile height; blocks are filled up to it
-
-EMS_INLINE int padded(int n) { return (n + kTall - 1) / kTall * kTall; }
-
-// Whether the dense product costs less than adding rows one by one, given the weights that
-// are not zero in n rows. In units of vector operations, measured.
+// Whether exponentials and the dense product cost less than adding rows one by one, given the
+// weights that are not zero in n rows. In cycles, measured.
 template <class T>
 static bool dense_is_cheaper(const Plan<T>& p, int64_t weights, int n) {
   const double vectors = double(p.lds) / Simd<T>::W;
-  const double dense = p.nvec * (0.6 + 0.5 * double(p.cols));
+  const double dense = p.nvec * (5.5 + 0.5 * double(p.cols));
   return double(weights) * (18 + 2 * vectors) > dense * n;
 }
 
+// Whether it costs less to score crowded rows twice than to keep the scores of all n, given how
+// many are crowded.
 template <class T>
-static void clear_sums(const Plan<T>& p, ChunkSums<T>& out) {
+static bool scores_are_dear(const Plan<T>& p, int64_t crowds, int n) {
+  return double(crowds) * (4 + 1.2 * double(p.d)) < 3 * n;
+}
+
+// Decides from the chunk's first block how its rows are added up, and clears the sums.
+template <class T>
+static void choose(const Plan<T>& p, int rows, const Scratch<T>& s, ChunkSums<T>& out) {
+  out.dense = p.reg > 0 && (out.R || dense_is_cheaper(p, count_weights(p, rows, s), rows));
+  int64_t crowds = 0;
+  for (int r = 0; r < rows; ++r) crowds += crowded(s, r, s.top[r] - T(p.cut));
+  out.scored = out.dense || !scores_are_dear(p, crowds, rows);
   const int64_t n = out.dense ? p.nvec * Simd<T>::W * p.cols : p.k * p.lds;
   __builtin_memset(out.sums, 0, static_cast<size_t>(n) * sizeof(T));
 }
@@ -68,21 +76,21 @@ static void weigh_rows(const Plan<T>& p, int n, Scratch<T>& s) {
 template <class T>
 static void add_block(const Plan<T>& p, int n, bool opening, Scratch<T>& s, ChunkSums<T>& out) {
   double rise[kBlock];
-  const int tall = padded(n);
+  const bool scored = opening || out.scored;
   if (p.reg == 0 && !out.R) {
-    score_block<T, Keep::Label>(p, tall, s);
-    reduce_block<T, true, false>(n, s);
-  } else if (!opening && out.dense && !out.R) {
-    score_block<T, Keep::Scores>(p, tall, s);
-    reduce_block<T, false, false>(n, s);
+    score<T, Keep::Label, Find::Label>(p, n, s);
+  } else if (p.reg == 0) {
+    score<T, Keep::Lanes, Find::RunnerUp>(p, n, s);
+  } else if (out.R) {
+    score<T, Keep::Both, Find::RunnerUp>(p, n, s);
+  } else if (!scored) {
+    score<T, Keep::Lanes, Find::Top>(p, n, s);
+  } else if (opening || !out.dense) {
+    score<T, Keep::Both, Find::Top>(p, n, s);
   } else {
-    score_block<T, Keep::Both>(p, tall, s);
-    reduce_block<T, true, true>(n, s);
+    score<T, Keep::Scores, Find::Top>(p, n, s);
   }
-  if (opening) {
-    out.dense = p.reg > 0 && (out.R || dense_is_cheaper(p, count_weights(p, n, s), n));
-    clear_sums(p, out);
-  }
+  if (opening) choose(p, n, s, out);
   if (out.R) best_rises(p, n, s, rise);
   if (out.dense) soften_block(p, n, s);
   if (out.R) add_removal(p, n, s, rise, out.R);
@@ -93,7 +101,7 @@ static void add_block(const Plan<T>& p, int n, bool opening, Scratch<T>& s, Chun
     return;
   }
   if (p.reg == 0) add_hard(p, n, s, out.sums);
-  if (p.reg > 0) add_sparse(p, n, s, out.sums);
+  if (p.reg > 0) add_sparse(p, n, scored, s, out.sums);
   add_levels(p, n, s, out);
 }
 
@@ -102,10 +110,10 @@ static void stats(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t
                   Scratch<T>& s, ChunkSums<T>& out, Stop stop) {
   out.L = out.L0 = out.mass = 0;
   out.dense = false;
-  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+  for (int64_t i = first; i < last && !called_off(stop, i); i += kBlock) {
     const int64_t end = i + kBlock < last ? i + kBlock : last;
     const int n = static_cast<int>(end - i);
-    pack_block(p, rows, i, end, padded(n), s);
+    pack_block(p, rows, i, end, s);
     add_block(p, n, i == first, s, out);
   }
 }
@@ -127,7 +135,8 @@ static double exact_cost(const Plan<T>& p, const RowsView& rows, int64_t i, int6
 // of which there are two at least; they are listed in order. OUT label and gap.
 template <class T>
 static void decide_row(const Plan<T>& p, const RowsView& rows, int64_t i, int r, T least,
-                       const Scratch<T>& s, int64_t* label, double* gap) {
+                       Scratch<T>& s, int64_t* label, double* gap) {
+  rescore_row(p, r, s);
   const int m = list_atoms(p, r, least, s.top[r], 0, s);
   double best = -__builtin_inf(), second = -__builtin_inf();
   for (int l = 0; l < m; ++l) {
@@ -148,12 +157,11 @@ template <class T>
 static void assign(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
                    Scratch<T>& s, int64_t* labels, double* cost, double* gap, Stop stop) {
   const double rounding = sizeof(T) == 4 ? 1.2e-7 * (4 + __builtin_sqrt(double(p.d))) : 0;
-  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+  for (int64_t i = first; i < last && !called_off(stop, i); i += kBlock) {
     const int64_t end = i + kBlock < last ? i + kBlock : last;
     const int n = static_cast<int>(end - i);
-    pack_block(p, rows, i, end, padded(n), s);
-    score_block<T, Keep::Both>(p, padded(n), s);
-    reduce_block<T, true, true>(n, s);
+    pack_block(p, rows, i, end, s);
+    score<T, Keep::Lanes, Find::RunnerUp>(p, n, s);
     for (int r = 0; r < n; ++r) {
       const double top = s.top[r], next = s.runner_up[r];
       labels[i + r] = s.label[r];
@@ -171,12 +179,11 @@ template <class T>
 static void plan_rows(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
                       Scratch<T>& s, double* out, Stop stop) {
   constexpr int W = Simd<T>::W;
-  for (int64_t i = first; i < last && !stop.poll(stop.context); i += kBlock) {
+  for (int64_t i = first; i < last && !called_off(stop, i); i += kBlock) {
     const int64_t end = i + kBlock < last ? i + kBlock : last;
     const int n = static_cast<int>(end - i);
-    pack_block(p, rows, i, end, padded(n), s);
-    score_block<T, Keep::Both>(p, padded(n), s);
-    reduce_block<T, true, false>(n, s);
+    pack_block(p, rows, i, end, s);
+    score<T, Keep::Both, Find::Label>(p, n, s);
     if (p.reg > 0) soften_block(p, n, s);
     for (int r = 0; r < n; ++r) {
       double* row = out + (i + r) * p.k;

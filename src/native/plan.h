@@ -7,7 +7,7 @@
 
 namespace ems {
 
-constexpr int kBlock = 96;  // rows scored at a time: a multiple of every tile height
+constexpr int kBlock = 48;  // rows scored at a time: a multiple of every tile height and vector
 
 constexpr int kListed = 1024;  // a list of weights this long is worked off
 
@@ -49,7 +49,7 @@ struct Scratch {
   T* tile;       // scores, then weights: panel by panel, (kBlock, vectors, lanes)
   T* best;       // (kBlock, lanes) greatest score so far in each lane,
   T* second;     // (kBlock, lanes) the runner-up in the same lane,
-  void* where;   // (kBlock, lanes) and the vector that holds the greatest
+  void* where;   // (kBlock, lanes) and the atom that has the greatest
   T* top;        // (kBlock) greatest score of the row
   T* runner_up;  // (kBlock)
   T* total;      // (kBlock) sum of exp((score - top) / reg)
@@ -68,15 +68,20 @@ template <class T>
 struct ChunkSums {
   T* sums;      // dense: packed like the atoms, over cols; sparse: (k, lds)
   bool dense;   // which of the two
+  bool scored;  // whether the scores of all rows are kept until they are added
   double* R;    // (k,), or null where not wanted
   double L, L0, mass;
 };
 
-// Called between blocks; true when the sweep has been called off.
+// Called before a block every so many rows; true when the sweep has been called off.
 struct Stop {
   bool (*poll)(void*);
   void* context;
+  int64_t rows;  // a multiple of kBlock
 };
+static inline bool called_off(const Stop& stop, int64_t row) {
+  return row % stop.rows == 0 && stop.poll(stop.context);
+}
 
 // Is given each row's candidates in turn; `row` (d) and `costs` (k) are room to work in.
 struct Taker {

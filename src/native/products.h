@@ -10,10 +10,30 @@ namespace EMS_LEVEL {
 
 // What is kept of the scores. Each level costs the epilogue a few operations per vector.
 enum class Keep {
-  Label,   // the greatest of each lane and its vector
+  Label,   // the greatest of each lane and its atom
+  Lanes,   // the two greatest of each lane, the atom of the first
   Scores,  // the greatest of each lane; the scores
-  Both,    // the two greatest of each lane, the vector of the first; the scores
+  Both,    // the two greatest of each lane, the atom of the first; the scores
 };
+
+// Calls body(width, v0) for each panel, with the first of its vectors and, as a type, how many
+// it has.
+template <int N>
+struct Width {
+  static constexpr int vectors = N;
+};
+template <class T, class Body>
+EMS_INLINE void each_panel(const Plan<T>& p, const Body& body) {
+  for (int panel = 0; panel < p.npanel; ++panel) {
+    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
+    if (nv == 1) body(Width<1>(), v0);
+    if (nv == 2) body(Width<2>(), v0);
+    if (nv == 3) body(Width<3>(), v0);
+    if constexpr (kMaxPanel == 4) {
+      if (nv == 4) body(Width<4>(), v0);
+    }
+  }
+}
 
 // Rows x vectors of a tile: as many accumulators as registers allow. Divides kBlock.
 template <int NV>
@@ -27,6 +47,8 @@ template <class T, int M, int NV, Keep keep>
 EMS_INLINE void score_tile(const T* x, int64_t ldx, int64_t d, const T* packed, const T* bias,
                            int v0, T* tile, T* best, T* second, IVec<T>* where) {
   constexpr int W = Simd<T>::W;
+  constexpr bool two = keep == Keep::Lanes || keep == Keep::Both, atoms = keep != Keep::Scores;
+  constexpr bool scores = keep == Keep::Scores || keep == Keep::Both;
   Vec<T> acc[M][NV];
 #pragma GCC unroll 32
   for (int v = 0; v < NV; ++v) {
@@ -48,26 +70,26 @@ EMS_INLINE void score_tile(const T* x, int64_t ldx, int64_t d, const T* packed, 
 #pragma GCC unroll 32
   for (int r = 0; r < M; ++r) {
     Vec<T> top = load(best + r * W);
-    Vec<T> next = keep == Keep::Both ? load(second + r * W) : Vec<T>{};
-    IVec<T> at = keep != Keep::Scores ? where[r] : IVec<T>{};
+    Vec<T> next = two ? load(second + r * W) : Vec<T>{};
+    IVec<T> at = atoms ? where[r] : IVec<T>{};
 #pragma GCC unroll 32
     for (int v = 0; v < NV; ++v) {
       const Vec<T> s = acc[r][v];
-      if constexpr (keep == Keep::Both) next = vmax(next, vmin(s, top));
-      if constexpr (keep != Keep::Scores) {
-        const IVec<T> here = IVec<T>{} + static_cast<typename Simd<T>::Int>(v0 + v);
-        at = s > top ? here : at;
+      if constexpr (two) next = vmax(next, vmin(s, top));
+      if constexpr (atoms) {
+        const auto first = static_cast<typename Simd<T>::Int>((v0 + v) * W);
+        at = s > top ? lane_numbers<T>() + first : at;
       }
       top = vmax(s, top);
-      if constexpr (keep != Keep::Label) store(tile + (r * NV + v) * W, s);
+      if constexpr (scores) store(tile + (r * NV + v) * W, s);
     }
     store(best + r * W, top);
-    if constexpr (keep == Keep::Both) store(second + r * W, next);
-    if constexpr (keep != Keep::Scores) where[r] = at;
+    if constexpr (two) store(second + r * W, next);
+    if constexpr (atoms) where[r] = at;
   }
 }
 
-// One panel against the rows of the block (a multiple of 24).
+// One panel against the rows of the block (a multiple of every tile height).
 template <class T, int NV, Keep keep>
 EMS_INLINE void score_panel(const Plan<T>& p, int v0, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W, M = tile_rows<NV>();
@@ -89,18 +111,21 @@ static void score_block(const Plan<T>& p, int rows, Scratch<T>& s) {
   IVec<T>* where = static_cast<IVec<T>*>(s.where);
   for (int r = 0; r < rows; ++r) {
     store(s.best + r * W, lowest);
-    if (keep == Keep::Both) store(s.second + r * W, lowest);
-    if (keep != Keep::Scores) where[r] = IVec<T>{};
+    store(s.second + r * W, lowest);
+    where[r] = IVec<T>{};
   }
-  for (int panel = 0; panel < p.npanel; ++panel) {
-    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
-    if (nv == 1) score_panel<T, 1, keep>(p, v0, rows, s);
-    if (nv == 2) score_panel<T, 2, keep>(p, v0, rows, s);
-    if (nv == 3) score_panel<T, 3, keep>(p, v0, rows, s);
-    if constexpr (kMaxPanel == 4) {
-      if (nv == 4) score_panel<T, 4, keep>(p, v0, rows, s);
-    }
-  }
+  each_panel(p, [&](auto width, int v0) { score_panel<T, width.vectors, keep>(p, v0, rows, s); });
+}
+
+// The scores of one row of which only the lanes' greatest were kept.
+template <class T>
+static void rescore_row(const Plan<T>& p, int r, Scratch<T>& s) {
+  constexpr int W = Simd<T>::W;
+  each_panel(p, [&](auto width, int v0) {
+    score_tile<T, 1, width.vectors, Keep::Scores>(
+        s.x + r * p.ldx, p.ldx, p.d, p.packed + int64_t(v0) * W * p.d, p.bias + v0 * W, v0,
+        s.tile + (int64_t(v0) * kBlock + r * width.vectors) * W, s.best + r * W, nullptr, nullptr);
+  });
 }
 
 // sums[c][v] += sum over rows of x[row][c] * tile[row][v], for CT columns and NV vectors.
@@ -152,15 +177,7 @@ EMS_INLINE void sum_panel(const Plan<T>& p, int v0, int rows, const Scratch<T>& 
 // sums += X' T over the block, in the packed layout.
 template <class T>
 static void sum_block(const Plan<T>& p, int rows, const Scratch<T>& s, T* sums) {
-  for (int panel = 0; panel < p.npanel; ++panel) {
-    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
-    if (nv == 1) sum_panel<T, 1>(p, v0, rows, s, sums);
-    if (nv == 2) sum_panel<T, 2>(p, v0, rows, s, sums);
-    if (nv == 3) sum_panel<T, 3>(p, v0, rows, s, sums);
-    if constexpr (kMaxPanel == 4) {
-      if (nv == 4) sum_panel<T, 4>(p, v0, rows, s, sums);
-    }
-  }
+  each_panel(p, [&](auto width, int v0) { sum_panel<T, width.vectors>(p, v0, rows, s, sums); });
 }
 
 }  // namespace EMS_LEVEL

@@ -4,6 +4,7 @@
 
 #include "maths.h"
 #include "plan.h"
+#include "products.h"
 
 namespace ems {
 namespace EMS_LEVEL {
@@ -56,49 +57,56 @@ static void look_ahead(const Plan<T>& p, const RowsView& rows, int64_t last, int
   s.ahead_lines = (bytes + 64 * tiles - 1) / (64 * tiles);
 }
 
-// Packs rows first..last and fills the block up to `padded` rows with zeros.
+// As many rows as are scored where a block has n: a multiple of every tile height.
+EMS_INLINE int padded(int n) { return (n + kAccumulators - 1) / kAccumulators * kAccumulators; }
+
+// Packs rows first..last and fills the block up with zeros.
 template <class T>
 static void pack_block(const Plan<T>& p, const RowsView& rows, int64_t first, int64_t last,
-                       int padded, Scratch<T>& s) {
-  const int n = static_cast<int>(last - first);
+                       Scratch<T>& s) {
+  const int n = static_cast<int>(last - first), tall = padded(n);
   look_ahead(p, rows, last, n, s);
   for (int r = 0; r < n; ++r)
     s.square[r] = pack_row(p, rows.data + (first + r) * rows.row_bytes, s.x + r * p.ldx);
-  for (int r = n; r < padded; ++r)
+  for (int r = n; r < tall; ++r)
     for (int64_t c = 0; c < p.d + 2; ++c) s.x[r * p.ldx + c] = T(0);
-  for (int r = 0; r < padded; ++r) s.mass[r] = r >= n ? 0 : rows.mass ? rows.mass[first + r] : 1;
+  for (int r = 0; r < tall; ++r) s.mass[r] = r >= n ? 0 : rows.mass ? rows.mass[first + r] : 1;
 }
 
-// The row's best atom, the lowest of equals, from the lanes' best.
-template <class T>
-EMS_INLINE int32_t best_atom(IVec<T> where, Vec<T> best, T top) {
-  constexpr int W = Simd<T>::W;
-  unsigned bits = bits_reaching(best, splat(top));
-  int32_t label = INT32_MAX;
-  do {
-    const int lane = __builtin_ctz(bits);
-    const int32_t atom = static_cast<int32_t>(where[lane]) * W + lane;
-    label = atom < label ? atom : label;
-    bits &= bits - 1;
-  } while (bits);
-  return label;
-}
+// What is found of each row from the lanes' greatest scores.
+enum class Find { Top, Label, RunnerUp };
 
-// OUT top; label unless only scores were kept; runner_up if both were.
-template <class T, bool labels, bool runners_up>
+// OUT top; the best atom, the lowest of equals, as label; runner_up: each with those before it.
+template <class T, Find find>
 static void reduce_block(int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
   const IVec<T>* where = static_cast<const IVec<T>*>(s.where);
-  for (int r = 0; r < rows; ++r) {
-    const Vec<T> best = load(s.best + r * W);
-    const T top = greatest<T>(best);
-    s.top[r] = top;
-    if constexpr (labels) s.label[r] = best_atom<T>(where[r], best, top);
-    if constexpr (runners_up) {
-      const IVec<T> winner = lane_numbers<T>() == s.label[r] % W;
-      s.runner_up[r] = greatest<T>(winner ? load(s.second + r * W) : best);
+  for (int r0 = 0; r0 < rows; r0 += W) {
+    Vec<T> score[W];
+    IVec<T> atom[W];
+    for (int r = 0; r < W; ++r) score[r] = load(s.best + (r0 + r) * W);
+    const Vec<T> top = fold_each<Greatest, T, W / 2>(score);
+    store(s.top + r0, top);
+    if constexpr (find == Find::Top) continue;
+    for (int r = 0; r < W; ++r) {
+      const IVec<T> none = IVec<T>{} + INT32_MAX;
+      atom[r] = load(s.best + (r0 + r) * W) < s.top[r0 + r] ? none : where[r0 + r];
     }
+    const IVec<T> label = fold_each<Least, T, W / 2>(atom);
+    for (int r = 0; r < W; ++r) s.label[r0 + r] = static_cast<int32_t>(label[r]);
+    if constexpr (find != Find::RunnerUp) continue;
+    for (int r = 0; r < W; ++r)
+      score[r] = where[r0 + r] == s.label[r0 + r] ? load(s.second + (r0 + r) * W)
+                                                  : load(s.best + (r0 + r) * W);
+    store(s.runner_up + r0, fold_each<Greatest, T, W / 2>(score));
   }
+}
+
+// The scores of the block's n rows and what is found from them.
+template <class T, Keep keep, Find find>
+static void score(const Plan<T>& p, int n, Scratch<T>& s) {
+  score_block<T, keep>(p, padded(n), s);
+  reduce_block<T, find>(n, s);
 }
 
 // exp((score - top) / reg) of the rows' scores in one panel, added to the lanes' totals.
@@ -125,14 +133,12 @@ template <class T>
 static void soften_block(const Plan<T>& p, int rows, Scratch<T>& s) {
   constexpr int W = Simd<T>::W;
   for (int r = 0; r < rows; ++r) store(s.best + r * W, Vec<T>{});
-  for (int panel = 0; panel < p.npanel; ++panel) {
-    const int v0 = p.panel_first[panel], nv = p.panel_first[panel + 1] - v0;
-    if (nv == 1) soften_panel<T, 1>(p, v0, rows, s);
-    if (nv == 2) soften_panel<T, 2>(p, v0, rows, s);
-    if (nv == 3) soften_panel<T, 3>(p, v0, rows, s);
-    if (nv == 4) soften_panel<T, 4>(p, v0, rows, s);
+  each_panel(p, [&](auto width, int v0) { soften_panel<T, width.vectors>(p, v0, rows, s); });
+  for (int r0 = 0; r0 < rows; r0 += W) {
+    Vec<T> lanes[W];
+    for (int r = 0; r < W; ++r) lanes[r] = load(s.best + (r0 + r) * W);
+    store(s.total + r0, fold_each<Sum, T, W / 2>(lanes));
   }
-  for (int r = 0; r < rows; ++r) s.total[r] = sum<T>(load(s.best + r * W));
 }
 
 // Appends a row's atoms whose scores reach `least` to the list of m, its scores less `top`.
@@ -148,17 +154,19 @@ EMS_INLINE int list_atoms(const Plan<T>& p, int r, T least, T top, int m, const 
     for (int v = 0; v < nv; ++v) {
       const Vec<T> scores = load(t + v * W);
       const unsigned bits = bits_reaching(scores, splat(least));
-      m += append_lanes<T>(scores - top, bits, (v0 + v) * W, r, weight + m, list + m, owner + m);
+      const auto first = static_cast<typename Simd<T>::Int>((v0 + v) * W);
+      m += append_lanes<T>(scores - top, lane_numbers<T>() + first, bits, r, weight + m, list + m,
+                           owner + m);
     }
   }
   return m;
 }
 
+// Whether two of the row's scores in one lane reach `least`, so that the lanes' greatest are not
+// all that do.
 template <class T>
-EMS_INLINE bool one_hot(const Scratch<T>& s, int r, T least) {
-  constexpr int W = Simd<T>::W;
-  const unsigned lanes = bits_reaching(load(s.best + r * W), splat(least));
-  return (lanes & (lanes - 1)) == 0 && bits_reaching(load(s.second + r * W), splat(least)) == 0;
+EMS_INLINE bool crowded(const Scratch<T>& s, int r, T least) {
+  return bits_reaching(load(s.second + r * Simd<T>::W), splat(least)) != 0;
 }
 
 // Non-zero weights of the block's rows: what the choice between the layouts rests on.
@@ -210,18 +218,22 @@ static void settle(const Plan<T>& p, int r0, int r1, int m, Scratch<T>& s, T* su
   }
 }
 
-// Adds the rows, whose weights are few, to the sparse sums. OUT total.
+// Adds the rows, whose weights are few, to the sparse sums. `scored`: whether their scores were
+// kept. OUT total.
 template <class T>
-static void add_sparse(const Plan<T>& p, int n, Scratch<T>& s, T* sums) {
+static void add_sparse(const Plan<T>& p, int n, bool scored, Scratch<T>& s, T* sums) {
+  constexpr int W = Simd<T>::W;
+  const IVec<T>* where = static_cast<const IVec<T>*>(s.where);
   int m = 0, r0 = 0;
   for (int r = 0; r < n; ++r) {
-    const T least = s.top[r] - T(p.cut);
-    if (one_hot(s, r, least)) {
-      s.list[m] = s.label[r];
-      s.owner[m] = r;
-      s.weight[m++] = T(0);
+    const T top = s.top[r], least = top - T(p.cut);
+    if (!crowded(s, r, least)) {
+      const Vec<T> best = load(s.best + r * W);
+      m += append_lanes<T>(best - top, where[r], bits_reaching(best, splat(least)), r,
+                           s.weight + m, s.list + m, s.owner + m);
     } else {
-      m = list_atoms(p, r, least, s.top[r], m, s);
+      if (!scored) rescore_row(p, r, s);
+      m = list_atoms(p, r, least, top, m, s);
     }
     if (m > kListed) {
       settle(p, r0, r + 1, m, s, sums);

@@ -99,6 +99,12 @@ struct Greatest {
     return vmax(a, b);
   }
 };
+struct Least {
+  template <class V>
+  EMS_INLINE V join(V a, V b) {
+    return vmin(a, b);
+  }
+};
 struct Sum {
   template <class V>
   EMS_INLINE V join(V a, V b) {
@@ -127,13 +133,35 @@ EMS_INLINE T fold(V v) {
 }
 
 template <class T>
-EMS_INLINE T greatest(Vec<T> v) {
-  return fold<Greatest, T>(v);
-}
-
-template <class T>
 EMS_INLINE T sum(Vec<T> v) {
   return fold<Sum, T>(v);
+}
+
+// For a step of fold_each: takes from two vectors, in turns, the blocks of B lanes that come
+// first (side 0) or second (side 1) in each pair of blocks.
+template <int B, int side, class I>
+EMS_INLINE I taking_turns() {
+  constexpr int lanes = static_cast<int>(sizeof(I) / sizeof(I{}[0]));
+  I from{};
+  for (int l = 0; l < lanes; ++l)
+    from[l] = (l / B % 2) * lanes + l / (2 * B) * (2 * B) + side * B + l % B;
+  return from;
+}
+
+// Lane l of the result is what the lanes of v[l] fold to, for as many v as there are lanes; all
+// at once, with a third of the work. v is lost.
+template <class Op, class T, int B, class V>
+EMS_INLINE V fold_each(V* v) {
+  if constexpr (B > 0) {
+    const IVec<T> first = taking_turns<B, 0, IVec<T>>(), second = taking_turns<B, 1, IVec<T>>();
+#pragma GCC unroll 16
+    for (int i = 0; i < B; ++i)
+      v[i] = Op::join(__builtin_shuffle(v[i], v[i + B], first),
+                      __builtin_shuffle(v[i], v[i + B], second));
+    return fold_each<Op, T, B / 2>(v);
+  } else {
+    return v[0];
+  }
 }
 
 // One bit a lane, set where a >= b.
@@ -193,22 +221,21 @@ EMS_INLINE Vec<T> load_part(const void* p, int64_t m) {
 #endif
 }
 
-// Appends the lanes of v whose bits are set to `values`, their numbers counted from `first` to
+// Appends the lanes of v whose bits are set to `values`, the same lanes of `number` to
 // `numbers`, and `mark` as often to `marks`; returns how many. Behind them as much as a vector
 // holds is overwritten.
 template <class T>
-EMS_INLINE int append_lanes(Vec<T> v, unsigned bits, int32_t first, int32_t mark, T* values,
+EMS_INLINE int append_lanes(Vec<T> v, IVec<T> number, unsigned bits, int32_t mark, T* values,
                             int32_t* numbers, int32_t* marks) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
     const __mmask16 m = static_cast<__mmask16>(bits);
-    const __m512i lanes = (__m512i)(lane_numbers<T>() + first);
     store<T>(values, _mm512_maskz_compress_ps(m, v));
-    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, lanes));
+    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, (__m512i)number));
     _mm512_storeu_si512(marks, _mm512_set1_epi32(mark));
   } else {
     const __mmask8 m = static_cast<__mmask8>(bits);
-    const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)(lane_numbers<T>() + first));
+    const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)number);
     store<T>(values, _mm512_maskz_compress_pd(m, v));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), _mm256_maskz_compress_epi32(m, lanes));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(marks), _mm256_set1_epi32(mark));
@@ -219,7 +246,7 @@ EMS_INLINE int append_lanes(Vec<T> v, unsigned bits, int32_t first, int32_t mark
   for (; bits; bits &= bits - 1, ++n) {
     const int lane = __builtin_ctz(bits);
     values[n] = v[lane];
-    numbers[n] = first + lane;
+    numbers[n] = static_cast<int32_t>(number[lane]);
     marks[n] = mark;
   }
   return n;

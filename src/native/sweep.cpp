@@ -11,10 +11,14 @@ namespace ems {
 // enough for float32 sums and for balance, long enough that merging costs nothing.
 static int64_t chunk_rows(int64_t n) {
   const int64_t blocks = n / (64 * kBlock);
-  return kBlock * std::clamp<int64_t>(blocks, 4, 84);
+  return kBlock * std::clamp<int64_t>(blocks, 8, 168);
 }
 
-static bool poll(void* interrupt) { return static_cast<Interrupt*>(interrupt)->poll(); }
+Stop stop_by(Interrupt& interrupt, const Request& request) {
+  const auto poll = [](void* context) { return static_cast<Interrupt*>(context)->poll(); };
+  const int64_t blocks = (int64_t(1) << 22) / (kBlock * request.k * (request.d + 1));
+  return {poll, &interrupt, kBlock * std::clamp<int64_t>(blocks, 1, 32)};
+}
 
 // Each worker's memory, made when the worker first needs it.
 template <class T>
@@ -112,7 +116,7 @@ void sweep_stats(const Engine& engine, const Request& request, const RowsView& r
   const Plan<T>& p = atoms.plan;
   const int64_t step = chunk_rows(rows.n), chunks = (rows.n + step - 1) / step;
   const int buffers = static_cast<int>(std::min<int64_t>(chunks, 2 * engine.threads));
-  Workspaces<T> workspaces(engine, p, request.reg > 0 || totals.R);
+  Workspaces<T> workspaces(engine, p, request.reg > 0);
   Merged<T> merged(ops, p);
   std::vector<ChunkBuffer<T>> made(static_cast<size_t>(buffers));
 
@@ -123,7 +127,7 @@ void sweep_stats(const Engine& engine, const Request& request, const RowsView& r
     buffer.chunk.sums = buffer.sums.get();
     buffer.chunk.R = buffer.R.get();
     ops.stats(p, rows, item * step, std::min(rows.n, (item + 1) * step), workspaces.of(worker),
-              buffer.chunk, {poll, &interrupt});
+              buffer.chunk, stop_by(interrupt, request));
   };
   const auto merge = [&](int64_t, int b) { merged.add(made[static_cast<size_t>(b)].chunk, totals); };
   for_each_in_order(chunks, engine.threads, buffers, interrupt, work, merge);
@@ -138,7 +142,7 @@ void sweep_assign(const Engine& engine, const Request& request, const RowsView& 
   Workspaces<T> workspaces(engine, atoms.plan, true);
   for_each((rows.n + step - 1) / step, engine.threads, interrupt, [&](int64_t item, int worker) {
     ops_of<T>(engine).assign(atoms.plan, rows, item * step, std::min(rows.n, (item + 1) * step),
-                             workspaces.of(worker), labels, cost, gap, {poll, &interrupt});
+                             workspaces.of(worker), labels, cost, gap, stop_by(interrupt, request));
   });
 }
 
@@ -151,7 +155,7 @@ void sweep_plan(const Engine& engine, const Request& request, const RowsView& ro
   for_each((rows.n + step - 1) / step, engine.threads, interrupt, [&](int64_t item, int worker) {
     ops_of<T>(engine).plan_rows(atoms.plan, rows, item * step,
                                 std::min(rows.n, (item + 1) * step), workspaces.of(worker), out,
-                                {poll, &interrupt});
+                                stop_by(interrupt, request));
   });
 }
 

@@ -30,6 +30,10 @@ struct Request {
   double reg;
 };
 
+// How the blocks of a sweep learn of an interrupt. Looking at the clock takes as long as scoring
+// a few rows against few atoms, so some million multiplications lie between two looks.
+Stop stop_by(Interrupt&, const Request&);
+
 // OUT. S and Q may be null together, R alone.
 struct Totals {
   double* N;  // (k,)

@@ -46,9 +46,19 @@ struct Job {
   const std::function<void(int)>* body;
   int next_worker;  // number of the next worker to join, less than threads
   int threads;      // as many as may be at work in the process for a worker to join
-  int running = 0;
+  std::atomic<int> running{0};
   std::exception_ptr error{};
 };
+
+// A thread looks for so long for what it waits for before it sleeps: to be woken takes longer
+// than a pass over few rows, and between the passes of a fit there is less.
+constexpr int64_t kLookNs = 60'000;
+
+template <class Condition>
+void look_out(const Condition& there) {
+  const int64_t end = now_ns() + kLookNs;
+  while (!there() && now_ns() < end) std::this_thread::yield();
+}
 
 // Threads that sleep until a job wants them. A child made by fork() has none of its parent's
 // threads, so it starts a pool of its own; pools are never destroyed, so that no thread
@@ -67,12 +77,13 @@ class Pool {
   }
 
   void run(int threads, Interrupt& interrupt, const std::function<void(int)>& body) {
-    Job job{&body, 1, threads};
+    Job job{&body, 1, threads, {0}};
     {
       std::lock_guard<std::mutex> lock(mutex_);
       ++busy_;
       while (static_cast<int>(started_) < threads - 1) start();
       jobs_.push_back(&job);
+      ++posted_;
     }
     for (int i = 1; i < threads; ++i) wake_.notify_one();
     std::exception_ptr error;
@@ -84,6 +95,11 @@ class Pool {
     std::unique_lock<std::mutex> lock(mutex_);
     --busy_;
     jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &job), jobs_.end());
+    if (job.running > 0) {
+      lock.unlock();
+      look_out([&] { return job.running == 0; });
+      lock.lock();
+    }
     while (!done_.wait_for(lock, kPatience, [&] { return job.running == 0; })) interrupt.poll();
     if (!error) error = job.error;
     const bool others = !jobs_.empty();
@@ -104,11 +120,17 @@ class Pool {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
       std::deque<Job*>::iterator open;
-      wake_.wait(lock, [&] {
+      const auto wanted = [&] {
         open = std::find_if(jobs_.begin(), jobs_.end(),
                             [&](const Job* job) { return busy_ < job->threads; });
         return open != jobs_.end();
-      });
+      };
+      if (!wanted()) {
+        lock.unlock();
+        look_out([&, seen = posted_.load()] { return posted_ != seen; });
+        lock.lock();
+        wake_.wait(lock, wanted);
+      }
       Job& job = **open;
       const int worker = job.next_worker++;
       ++job.running;
@@ -132,6 +154,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::deque<Job*> jobs_;
+  std::atomic<uint64_t> posted_{0};  // jobs so far
   size_t started_ = 0;
   int busy_ = 0;  // callers and workers at work: two callers share the processor, not more
 };

@@ -7,8 +7,6 @@
 
 namespace ems {
 
-static bool poll(void* interrupt) { return static_cast<Interrupt*>(interrupt)->poll(); }
-
 int64_t Candidates::entries() const {
   int64_t n = 0;
   for (const Chunk& chunk : chunks) n += static_cast<int64_t>(chunk.atom.size());
@@ -59,7 +57,7 @@ Candidates sweep_candidates(const Engine& engine, const Request& request, const 
              Candidates::Chunk& chunk = found.chunks[static_cast<size_t>(item)];
              const Taker taker{take, &chunk, w.row.data(), w.costs.data()};
              ops.candidates(atoms.plan, rows, item * step, std::min(rows.n, (item + 1) * step),
-                            w.space->scratch, reach, taker, {poll, &interrupt});
+                            w.space->scratch, reach, taker, stop_by(interrupt, request));
            });
   return found;
 }

@@ -33,6 +33,8 @@ class Settler {
         dearest = std::max(dearest, v.cost[e]);
       }
     const auto [low, high] = std::minmax_element(h, h + v.k);
+    const double middle = 0.5 * (*low + *high);  // of the prices only differences count, which
+    for (int64_t j = 0; j < v.k; ++j) h[j] -= middle;  // far from 0 would be rounded away
     close_ = 1e-14 * (*high - *low + dearest);
     place_rows();
     for (int64_t j = 0; j < v.k; ++j) measure(j);

@@ -164,6 +164,7 @@ class TestMissing:
         ({"columns": ["age"], "exclude": ["age"]}, ValueError, "no columns are left"),
         ({"importance": {"age": 0}}, ValueError, "importance of 'age' must be a number > 0"),
         ({"importance": {"age": "2"}}, ValueError, "importance of 'age'"),
+        ({"importance": {"age": 1e30}}, ValueError, "importance of 'age'.*at most 1e.16"),
         ({"importance": {"agee": 2}}, ValueError, "importance names 'agee'"),
         ({"importance": {"age": 2}, "exclude": ["age"]}, ValueError, "leaves out"),
         ({"importance": ["age"]}, TypeError, "importance must map"),

@@ -163,3 +163,17 @@ def test_settling_ends_where_paths_are_tied(kernel: Kernel):
     exact = float(ot.emd2(problem.shares, problem.w, C, numItermax=10**6))
     assert flow.left == pytest.approx(0.0, abs=1e-12)
     assert flow.cost == pytest.approx(exact, rel=1e-9)
+
+
+def test_prices_far_from_zero_end_too(kernel: Kernel):
+    """As after thousands of batches, each begun at the prices of the one before."""
+    rng = np.random.default_rng(3)
+    X = 30.0 * rng.normal(size=(1000, 1))
+    Y, w = X[:10] + 1.0, np.full(10, 0.1)
+    a = np.diff(np.concatenate([[0.0], np.cumsum(np.full(1000, 1 / 60000))]))  # rounded
+    problem = Problem(X, a, Y, w)
+    lists = NUMPY.candidates(Rows(X, a), request(problem, np.zeros(10)), np.inf).shares()
+    near = kernel.settle(lists, np.zeros(10), w)
+    far = kernel.settle(lists, np.full(10, 1e12), w)
+    assert far.cost == pytest.approx(near.cost, rel=1e-12)
+    assert np.abs(far.h).max() < 1e5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from emscoreset.search import seeding
 from emscoreset.search.seeding import canonical, plusplus, seed, weighted_draw
 from emscoreset.sources.array import ArraySource
 from emscoreset.stats import Rows
@@ -120,3 +121,35 @@ def test_atoms_given(kernel):
     ]:
         with pytest.raises(ValueError, match=message):
             seed(source, 2, init, np.random.default_rng(0))
+
+
+def test_canonical_needs_no_luck_with_hashes(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    X = np.concatenate([X, X[::2]])
+    want = {row.tobytes(): 2.0 - i % 2 for i, row in enumerate(X[:50])}
+    for hashes in (seeding._hashes, lambda X: np.zeros(len(X), dtype=np.uint64)):
+        monkeypatch.setattr(seeding, "_hashes", hashes)
+        rows = canonical(Rows(X))
+        again = canonical(Rows(X[::-1]))
+        np.testing.assert_array_equal(rows.X, again.X)
+        assert {row.tobytes(): a for row, a in zip(rows.X, rows.mass, strict=True)} == want
+
+
+def test_few_rows_for_plusplus_hold_those_far_away_at_their_mass(kernel, monkeypatch):
+    monkeypatch.setattr(seeding, "DRAW_WORK", 0)
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    X[:4] += 1000.0
+    a = np.r_[np.full(4, 0.5), np.ones(3996)]
+    found = seeding.candidates(
+        ArraySource(X, a, kernel=kernel), 20, "k-means++", np.random.default_rng(0)
+    )
+    far, mass = [], []
+    for number in range(200):
+        rows = found._some(160, np.random.default_rng(number))
+        assert len(rows.X) <= 160
+        far.append(rows.masses()[rows.X[:, 0] > 500].sum())
+        mass.append(rows.masses().sum())
+    assert min(far) > 0
+    assert np.mean(far) / np.mean(mass) == pytest.approx(2.0 / a.sum(), rel=0.1)
+    tiny = seeding.Candidates(found.rows, Rows(1e-200 * X, a), kernel)
+    assert tiny.draw(20, "k-means++", np.random.default_rng(0)).Y.shape == (20, 2)

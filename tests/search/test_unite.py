@@ -10,7 +10,7 @@ import pytest
 from emscoreset.ems import State
 from emscoreset.search.passes import Passes, heaviest
 from emscoreset.search.seeding import seed, uniform
-from emscoreset.search.unite import Solution, prune, settle, unite
+from emscoreset.search.unite import PATIENT, QUICK, Solution, prune, settle, unite
 from emscoreset.sources.array import ArraySource
 
 CENTRES = 100.0 * np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), -1).reshape(16, 2)
@@ -46,8 +46,9 @@ def test_a_union_that_is_no_better_is_not_taken(kernel):
     assert unite(passes, source, source, best, bad, 0.0).L <= best.L
 
 
+@pytest.mark.parametrize("pace", [QUICK, PATIENT])
 @pytest.mark.parametrize("reg", [0.0, 0.3])
-def test_twice_the_atoms_pruned_beat_a_plain_start(kernel, reg: float):
+def test_twice_the_atoms_pruned_beat_a_plain_start(kernel, reg: float, pace):
     rows = np.random.default_rng(1).standard_t(3, size=(1500, 3))
     gained = []
     for number in range(5):
@@ -55,7 +56,7 @@ def test_twice_the_atoms_pruned_beat_a_plain_start(kernel, reg: float):
         rng = np.random.default_rng(number)
         twice = seed(source, 60, "k-means++", rng).start
         once = seed(source, 30, "k-means++", rng).start
-        pruned = prune(passes, source, source, twice, 30, reg)
+        pruned = prune(passes, source, source, twice, 30, reg, pace)
         assert len(pruned.state.w) == 30
         gained.append(settle(passes, source, once, reg).L - pruned.L)
     assert np.mean(gained) > 0
@@ -65,7 +66,7 @@ def test_out_of_passes_the_heaviest_stay(kernel):
     source, passes = search(kernel, max_iter=-1)
     w = np.arange(32.0) + 1
     state = State(np.repeat(CENTRES, 2, axis=0), w / w.sum())
-    found = prune(passes, source, source, state, 16, 0.0)
+    found = prune(passes, source, source, state, 16, 0.0, QUICK)
     assert math.inf == found.L
     np.testing.assert_array_equal(found.state.Y, state.Y[16:])
     assert not passes.history

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +25,8 @@ from emscoreset import (
 from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
-from oracles import Problem, costs, entropic, ugly, w2
+from emscoreset.transport.semidual import entropy
+from oracles import Problem, costs, entropic, solved, ugly, w2
 
 REAL = 1e-9  # what two exact solvers may differ by
 
@@ -42,7 +43,7 @@ def test_pots_w2_lies_in_the_bracket(problem: Problem):
 
 
 @given(ugly(max_n=2000, max_k=200))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_pots_w2_lies_in_the_bracket_of_larger_problems(problem: Problem):
     check_against_pot(problem)
 
@@ -74,6 +75,66 @@ def test_pots_sinkhorn_lies_in_the_bracket(problem: Problem, share: float):
     assert found.converged
     assert inside(exact, found, 1e-3 * float(C.max()))
     assert found.value == pytest.approx(exact, rel=2e-6, abs=1e-9 * float(C.max()))
+
+
+SHARES = st.sampled_from([0.05, 0.3, 3.0])
+
+
+@given(ugly(max_n=400, max_k=60), SHARES)
+@settings(max_examples=25)
+def test_pots_solver_agrees_from_its_own_start(problem: Problem, share: float):
+    check_against_sinkhorn(problem, share)
+
+
+@pytest.mark.slow
+@given(ugly(max_n=2000, max_k=200), SHARES)
+@settings(max_examples=60)
+def test_pots_solver_agrees_on_larger_problems(problem: Problem, share: float):
+    check_against_sinkhorn(problem, share)
+
+
+def check_against_sinkhorn(problem: Problem, share: float) -> None:
+    C = costs(problem.X, problem.Y)
+    reg, dearest = share * float(C.mean()) + 1e-12, float(C.max())
+    exact, off = solved(problem, reg)
+    assume(off < 1e-6)
+    found = sinkhorn_distance(problem.X, (problem.Y, problem.w), sample_weight=problem.a, reg=reg)
+    assert found.converged
+    assert found.lower - (off + 1e-9) * dearest <= exact <= found.upper + (off + 1e-9) * dearest
+    assert found.value == pytest.approx(exact, rel=1e-4, abs=2.0 * (off + 1e-9) * dearest)
+
+
+@given(ugly(max_n=60, max_k=12), st.sampled_from([1e-4, 1e-3]))
+@settings(max_examples=60)
+def test_a_small_reg_converges(problem: Problem, share: float):
+    check_a_small_reg(problem, share)
+
+
+@pytest.mark.slow
+@given(ugly(max_n=2000, max_k=200), st.sampled_from([1e-4, 1e-3]))
+@settings(max_examples=300)
+def test_a_small_reg_converges_on_larger_problems(problem: Problem, share: float):
+    check_a_small_reg(problem, share)
+
+
+def check_a_small_reg(problem: Problem, share: float) -> None:
+    """W_2^2 <= W_reg <= W_2^2 + reg H, H at most the entropy of either side."""
+    reg = share * float(costs(problem.X, problem.Y).mean()) + 1e-12
+    rows = {"sample_weight": problem.a}
+    found = sinkhorn_distance(problem.X, (problem.Y, problem.w), reg=reg, **rows)
+    plain = wasserstein_distance(problem.X, (problem.Y, problem.w), exact=True, **rows)
+    assert found.converged
+    assert found.gap <= 1e-4 or found.upper - found.lower <= 1e-11 * (plain.value + reg)
+    assert found.upper >= plain.lower
+    assert found.lower <= plain.upper + reg * min(map(entropy, (problem.shares, problem.w)))
+    assert max(found.passes, plain.passes) <= 15
+
+
+@pytest.mark.slow
+@given(ugly(max_n=2000, max_k=200))
+@settings(max_examples=300)
+def test_pots_w2_lies_in_the_bracket_of_many_larger_problems(problem: Problem):
+    check_against_pot(problem)
 
 
 def mixture(n: int = 500, d: int = 3, seed: int = 0) -> np.ndarray:

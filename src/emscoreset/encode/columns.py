@@ -25,6 +25,7 @@ from emscoreset.encode.values import (
 from emscoreset.stats import Floats
 
 Block = NDArray[np.float32]
+LARGEST = 1e16  # of a feature: float32 holds the squares of differences, summed
 
 
 class GapError(ValueError):
@@ -84,21 +85,24 @@ class Number:
             values[gaps] = 0.0
         with np.errstate(over="ignore"):
             packed: Block = values.astype(np.float32)
-        if not np.isfinite(packed).all():
+        if not (np.abs(packed) <= LARGEST).all():
             raise ValueError(
-                f"column {self.name!r} holds infinity, or a number too large to encode: "
-                "replace it, or drop its row"
+                f"column {self.name!r} holds infinity, or a number that is too large in the "
+                f"unit of scale= and importance=, more than {LARGEST:g}: replace it, drop its "
+                "row, or scale the column"
             )
         if self.presence:
             packed[gaps] = np.nan
         return packed
 
-    def spread(self, packed: NDArray[Any], out: Block) -> None:
-        """The features of packed values. OUT out (b, width), zero before."""
-        out[:, 0] = packed
-        if self.presence:
-            gaps = np.isnan(packed)
-            out[gaps] = (0.0, self.presence)
+    def spread(self, packed: NDArray[Any], out: Block, at: int) -> None:
+        """The features of packed values, from ``at`` on. OUT out (b, d), zero there before."""
+        if not self.presence:
+            out[:, at] = packed
+            return
+        gaps = np.isnan(packed)
+        out[:, at] = np.where(gaps, np.float32(0), packed)
+        out[:, at + 1] = gaps * np.float32(self.presence)
 
     def read(self, Z: Floats, fitted: pa.DataType) -> pa.Array:
         """Valid values from features (k, width): of the seen range, gaps where most mass is."""
@@ -165,10 +169,13 @@ class Labels:
             raise GapError(self.name)
         return option
 
-    def spread(self, packed: NDArray[Any], out: Block) -> None:
-        """The features of packed values. OUT out (b, width), zero before."""
-        seen = np.flatnonzero(packed >= 0)
-        out[seen, packed[seen]] = self.height
+    def spread(self, packed: NDArray[Any], out: Block, at: int) -> None:
+        """The features of packed values, from ``at`` on. OUT out (b, d), zero there before."""
+        rows = np.arange(0, out.size, out.shape[1])
+        if packed.min(initial=0) < 0:
+            seen = packed >= 0
+            rows, packed = rows[seen], packed[seen]
+        out.reshape(-1)[rows + at + packed] = self.height  # faster than two indices
 
     def _options(self, array: pa.Array, kept: pa.DataType) -> NDArray[np.int32]:
         """Each value's option; -1 where it has none, -2 for a gap that is none."""

@@ -84,11 +84,10 @@ class Encoder:
         """The rows of a table in any form as vectors. OUT (n, d)."""
         table = _arrow(table)
         out = np.zeros((table.num_rows, len(self.feature_names)), np.float32)
-        places = [self.places[column.name] for column in self.columns if column.features]
 
         def write(rows: slice, packed: Iterable[tuple[Column, NDArray[Any]]]) -> None:
-            for place, (column, values) in zip(places, packed, strict=True):
-                column.spread(values, out[rows, place])
+            for column, values in packed:
+                column.spread(values, out[rows], self.places[column.name].start)
 
         self._each_block(table, write, n_jobs)
         return out

@@ -20,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from emscoreset.checks import is_number
+from emscoreset.encode.columns import LARGEST
 from emscoreset.encode.encoder import Encoder, gap_counts
 from emscoreset.encode.look import Look, Task, look
 from emscoreset.encode.moments import gap_mask
@@ -83,9 +84,8 @@ def fit_encoder(
     used = tuple(seen.column for seen in looks if seen.column is not None)
     encoder = Encoder(used, _schema(table, [column.name for column in used]))
     if not encoder.feature_names:
-        raise ValueError(
-            "no column tells the rows apart: all are constant or left out. " + "; ".join(messages)
-        )
+        why = "; ".join(["all are constant or left out", *messages])
+        raise ValueError(f"no column tells the rows apart: {why}")
     return Fitted(encoder, tuple(messages), keep)
 
 
@@ -165,10 +165,10 @@ def _importance(
         raise TypeError(f"importance must map column names to numbers, not {importance!r}")
     check_names(table, list(importance), "importance")
     for name, value in importance.items():
-        if not (is_number(value, Real) and 0 < value < float("inf")):
+        if not (is_number(value, Real) and 0 < value <= LARGEST):
             raise ValueError(
-                f"importance of {name!r} must be a number > 0, not {value!r}; "
-                "columns that shall not count are left out with exclude="
+                f"importance of {name!r} must be a number > 0 and at most {LARGEST:g}, not "
+                f"{value!r}; columns that shall not count are left out with exclude="
             )
         if name not in names:
             raise ValueError(f"importance names {name!r}, which columns= or exclude= leaves out")

@@ -37,10 +37,8 @@ class Packed:
         """The features of some rows. OUT (b, d)."""
         some = self.take(rows)
         out = np.zeros(some.shape, self.dtype)
-        for column, part, a, b in zip(
-            *(self.columns, some.parts, self.ends[:-1], self.ends[1:]), strict=True
-        ):
-            column.spread(part, out[:, a:b])
+        for column, part, at in zip(self.columns, some.parts, self.ends[:-1], strict=True):
+            column.spread(part, out, at)
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -24,7 +24,9 @@ class Settler:
     """Flows f (m,) on the entries of the lists, and the k x k shortest edges between atoms."""
 
     def __init__(self, lists: Lists, h: Floats, w: Floats) -> None:
-        self.lists, self.w, self.h = lists, w, h.copy()
+        self.lists, self.w = lists, w
+        # Of the prices only differences count, which far from 0 would be rounded away.
+        self.h = h - 0.5 * (h.min() + h.max())
         self.row = np.repeat(np.arange(lists.n), np.diff(lists.start))
         self.close = 1e-14 * (float(np.ptp(h)) + float(lists.cost.max()))  # a tie
         self.crumb = CRUMB * lists.mass[self.row]

@@ -21,12 +21,25 @@ def effective_threads(n_jobs: int | None = None) -> int:
     if n_jobs is not None:
         n_jobs = checked_n_jobs(n_jobs)
         return int(joblib.effective_n_jobs(n_jobs)) if n_jobs < 0 else n_jobs
-    loaded = threadpoolctl.ThreadpoolController().select(user_api="openmp").info()
-    limits = [int(joblib.cpu_count()), *(int(library["num_threads"]) for library in loaded)]
+    limits = [int(joblib.cpu_count()), *(int(library.num_threads) for library in _openmp())]
     said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()  # "4,2": nested levels
     if said.isdigit():
         limits.append(int(said))
     return max(1, min(limits))
+
+
+def _openmp() -> list[Any]:
+    """The OpenMP libraries found the first time there were any: a limit is set on all alike.
+
+    To look for them takes milliseconds.
+    """
+    global _found
+    if not _found:
+        _found = threadpoolctl.ThreadpoolController().select(user_api="openmp").lib_controllers
+    return _found
+
+
+_found: list[Any] = []
 
 
 def checked_n_jobs(n_jobs: Any) -> int:

@@ -14,9 +14,15 @@ from emscoreset.checks import check_number
 from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
 from emscoreset.search.passes import Passes
-from emscoreset.search.seeding import Candidates, candidates, canonical, given, sample_rows
+from emscoreset.search.seeding import (
+    Candidates,
+    Distinct,
+    candidates,
+    canonical,
+    given,
+    sample_rows,
+)
 from emscoreset.search.select import EFFORTS, Draw, drive
-from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats
 
@@ -127,7 +133,7 @@ def in_canonical_order(source: Source, k: int) -> Source:
     if rows is None:
         return source
     rows = canonical(rows)
-    return ArraySource(rows.X, rows.mass, kernel=source.kernel)
+    return Distinct(rows.X, rows.mass, kernel=source.kernel)
 
 
 def _in_data_coordinates(callback: Callback, center: Floats) -> Callback:

@@ -18,7 +18,8 @@ from emscoreset.sources.base import Source
 from emscoreset.stats import Rows
 
 MOST_BYTES = 64 << 20  # a sample takes no more memory than this, but for its first length
-NOISE = 0.5  # the part of k / m
+NOISE = 0.1  # the part of k / m
+MOST_SHARE = 0.25  # of the rows, and half of them where the shortest sample is that long
 
 
 class Sample(ArraySource):
@@ -35,9 +36,9 @@ def samples(source: Source, k: int, rng: np.random.Generator) -> Iterator[Sample
     n, first = source.moments.n, sample_rows(k)
     if 2 * first > n:
         return
-    most = min(n // 2, max(first, MOST_BYTES // (8 * source.d)))
-    doublings = int(np.log2(most / first))
-    rows = source.sample(first << doublings, rng)
+    most = max(first, min(int(MOST_SHARE * n), MOST_BYTES // (8 * source.d)))
+    doublings = round(np.log2(most / first))
+    rows = source.sample(most, rng)
     order = rng.permutation(len(rows.X))
     X, a = rows.X[order], rows.masses()[order]
     del rows, order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from emscoreset.ems import State
 from emscoreset.kernels import Kernel
@@ -17,13 +17,17 @@ from emscoreset.stats import Floats, Ints, Rows
 # fit give the same start in any order of their rows, and with repeated rows for weights.
 SEED_ROWS = 1 << 14
 # One k-means++ looks at all of them, or at as many as keep it below so many multiplications,
-# but at 16 an atom at least.
-DRAW_WORK, DRAW_ROWS = 1e9, 16
+# but at 8 an atom at least.
+DRAW_WORK, DRAW_ROWS = 2e6, 8
 
 
 def sample_rows(k: int) -> int:
     """How many rows a start of k atoms is chosen from, at most."""
     return max(SEED_ROWS, 16 * k)
+
+
+class Distinct(ArraySource):
+    """Distinct rows in canonical order."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,27 @@ class Candidates:
         if init == "random":
             picks = weighted_draw(self.near, k, rng)
             return uniform(self.near.X[picks].astype(np.float64))
-        some = ArraySource(self.near.X, self.near.mass, kernel=self.kernel)
-        rows = some.sample(max(int(DRAW_WORK / (k * some.d)), DRAW_ROWS * k), rng)
+        rows = self._some(max(int(DRAW_WORK / (k * self.near.X.shape[1])), DRAW_ROWS * k), rng)
         picks = plusplus(self.kernel, rows, k, rng)
         return uniform(rows.X[picks].astype(np.float64))
+
+    def _some(self, m: int, rng: np.random.Generator) -> Rows:
+        """At most m rows, half of them by mass, half by what they add to the variance.
+
+        A row's new mass makes up for how likely it was drawn (a lightweight coreset: Bachem,
+        Lucic and Krause, 2018): k-means++ must see the few rows that lie far away.
+        """
+        X, a = self.near.X, self.near.masses()
+        if len(X) <= m:
+            return self.near
+        squares: Floats = np.einsum("ij,ij->i", X, X)  # type: ignore[arg-type]
+        far = a * squares
+        q = a / a.sum()
+        if far.sum() > 0:  # it may underflow
+            q = 0.5 * (q + far / far.sum())
+        drawn = np.searchsorted(np.cumsum(q), (np.arange(m) + rng.random(m)) / m)
+        index, counts = np.unique(np.minimum(drawn, len(X) - 1), return_counts=True)
+        return Rows(X[index], counts * a[index] / q[index])
 
 
 def seed(source: Source, k: int, init: str | ArrayLike, rng: np.random.Generator) -> Seeds:
@@ -79,7 +100,9 @@ def candidates(source: Source, k: int, init: str, rng: np.random.Generator) -> C
     """Rows to start k atoms from; all distinct ones where there are no more than k."""
     if init not in ("k-means++", "random"):
         raise ValueError(f'init must be "k-means++", "random" or an array of atoms, not {init!r}')
-    rows = canonical(source.sample(sample_rows(k), rng))
+    rows = source.sample(sample_rows(k), rng)
+    if not isinstance(source, Distinct):
+        rows = canonical(rows)
     if len(rows.X) <= k:
         rows = _all_distinct(source, rows, k)
     kind = rows.X.dtype
@@ -110,21 +133,43 @@ def weighted_draw(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
 
 
 def canonical(rows: Rows) -> Rows:
-    """The distinct rows, ordered by their bytes, with added masses.
+    """The distinct rows, in an order that only they decide, with added masses.
 
     What is drawn from the result does not depend on the order of the rows, nor on whether
     a row is repeated or weighted.
     """
     X = np.ascontiguousarray(rows.X) + rows.X.dtype.type(0)  # -0.0 becomes 0.0
-    a = rows.masses()
+    a, key = rows.masses(), _hashes(X)
+    order = np.argsort(key)
+    if _starts(key[order]).all():
+        return Rows(X[order], a[order])
     by_mass = np.argsort(a, kind="stable")  # or the sums below would round by the rows' order
-    as_bytes = X.view(np.dtype((np.void, X.shape[1] * X.itemsize))).ravel()
-    order = by_mass[np.argsort(as_bytes[by_mass], kind="stable")]
-    X = X[order]
-    new = np.ones(len(X), dtype=bool)
-    new[1:] = (X[1:] != X[:-1]).any(axis=1)
+    order = by_mass[np.argsort(key[by_mass], kind="stable")]
+    new = _starts(X[order])
+    if new.sum() > _starts(key[order]).sum():  # different rows have one hash: order by bytes
+        whole = X.view(np.dtype((np.void, X.shape[1] * X.itemsize))).ravel()
+        order = by_mass[np.argsort(whole[by_mass], kind="stable")]
+        new = _starts(X[order])
     starts = np.flatnonzero(new)
-    return Rows(X[starts], np.add.reduceat(a[order], starts))
+    return Rows(X[order[starts]], np.add.reduceat(a[order], starts))
+
+
+def _starts(ordered: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Which entries, or rows, are not equal to the one before."""
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=tuple(range(1, ordered.ndim)))
+    return new
+
+
+def _hashes(X: NDArray[np.generic]) -> NDArray[np.uint64]:
+    """A number for each row: that of different rows differs, but for chances of 2^-33 at most."""
+    words = X.view(np.uint32)
+    drawn = np.random.default_rng(0).integers(1 << 63, size=words.shape[1], dtype=np.uint64)
+    odd = 2 * np.asarray(drawn) + 1
+    key = np.zeros(len(X), dtype=np.uint64)
+    for j in range(words.shape[1]):
+        key += words[:, j] * odd[j]
+    return key
 
 
 def _all_distinct(source: Source, rows: Rows, k: int) -> Rows:

@@ -15,7 +15,7 @@ from emscoreset.search.grow import Sample, noise, samples
 from emscoreset.search.passes import Passes
 from emscoreset.search.relocate import near_rows, relocate
 from emscoreset.search.seeding import sample_rows
-from emscoreset.search.unite import Solution, prune, settle, unite
+from emscoreset.search.unite import PATIENT, QUICK, Pace, Solution, prune, settle, unite
 from emscoreset.sources.base import Source
 
 
@@ -24,16 +24,16 @@ class Effort:
     """How much a driven fit spends on finding places for its atoms."""
 
     work: float  # on all rows, where a pass over them takes no more multiplications,
-    share: float  # or else on the first sample of at least this share of the rows
+    share: float  # or else on the first sample of at least this share of the rows, or the last
     starts: int  # that are united, every second one annealed
+    pace: Pace  # of taking away a start's spare atoms
     moves: float  # relocation may read so many times the rows
-    slow: float  # so many times tol is the fall that ends the descent
+    slow: float  # so many times tol is the fall that ends the descent, twice as many at reg = 0
 
 
-# With momentum a pass at 5 tol is about as near the end as plain EM is at tol.
 EFFORTS = {
-    "auto": Effort(work=0.0, share=1 / 64, starts=1, moves=0.0, slow=5.0),
-    "best": Effort(work=1e9, share=1 / 4, starts=4, moves=100.0, slow=0.5),
+    "auto": Effort(work=0.0, share=1 / 80, starts=1, pace=QUICK, moves=0.0, slow=10.0),
+    "best": Effort(work=1e9, share=1 / 5, starts=4, pace=PATIENT, moves=100.0, slow=0.25),
 }
 MOVES_OF_GIVEN = 8.0  # of atoms that the user gave
 SPARE = 2  # a start has so many times the atoms
@@ -62,8 +62,10 @@ def drive(
     search = Search(passes, k, reg, effort, rng)
     state: State | None = None
     few = whole.n is not None and whole.n * whole.d * k <= effort.work
-    for sample in () if few else samples(whole, k, rng):
-        if sample.n < effort.share * whole.moments.n or passes.left(sample) < 1:
+    grown = [] if few else list(samples(whole, k, rng))
+    for sample in grown:
+        short = sample.n < effort.share * whole.moments.n and sample is not grown[-1]
+        if short or passes.left(sample) < 1:
             continue
         if state is None:
             state = search.explore(sample, start)
@@ -73,7 +75,8 @@ def drive(
     if state is None:
         state = search.explore(whole, start) if whole.steady else search.first(start, k)
     here = passes.step(whole, state, reg)
-    tol = effort.slow * tol if whole.steady else tol
+    if whole.steady:
+        tol *= effort.slow if reg > 0 else 2.0 * effort.slow
     end = descend(passes, whole, here, tol=tol, shift_tol=shift_tol)
     return finished(end.step, passes.history, end.settled)
 
@@ -125,7 +128,7 @@ class Search:
         state = draw(SPARE * self.k)
         if i % 2 == 1:
             state = anneal(self.passes, few, state, self.reg)
-        return prune(self.passes, source, guide, state, self.k, self.reg)
+        return prune(self.passes, source, guide, state, self.k, self.reg, self.effort.pace)
 
     def _united(self, source: Source, guide: Source, a: Solution, b: Solution) -> Solution:
         return unite(self.passes, source, guide, a, b, self.reg)

@@ -19,10 +19,19 @@ from emscoreset.search.passes import Passes, heaviest
 from emscoreset.search.relocate import cheapest, with_removal
 from emscoreset.sources.base import Source
 
-PART = 0.2  # of the atoms go at a time
-STEPS = 4  # of EM before each time
-FIRST_STEPS = 10  # of EM before the first
 SETTLED = 1e-3  # or until a step lowers the objective by no more than this part of it
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How slowly atoms go."""
+
+    part: float  # of the atoms at a time
+    first: int  # steps of EM before the first time
+    steps: int  # and before each other
+
+
+QUICK, PATIENT = Pace(0.3, 3, 1), Pace(0.2, 9, 3)
 
 
 @dataclass(frozen=True, order=True)
@@ -42,19 +51,21 @@ def settle(passes: Passes, source: Source, state: State, reg: float, most: int =
 
 
 def prune(
-    passes: Passes, source: Source, guide: Source, state: State, k: int, reg: float
+    passes: Passes, source: Source, guide: Source, state: State, k: int, reg: float, pace: Pace
 ) -> Solution:
     """k of the atoms of ``state``, settled; R comes from ``guide``."""
-    state = settle(passes, source, state, reg, FIRST_STEPS).state
+    state = settle(passes, source, state, reg, pace.first).state
     while len(state.w) > k and passes.left(guide) > 0:
         seen = with_removal(passes, guide, state, reg)
-        part = math.ceil(PART * len(state.w))
+        if guide is source:
+            state = seen.new  # the pass that sums R is a step of EM, too
+        part = math.ceil(pace.part * len(state.w))
         stay = np.ones(len(state.w), dtype=bool)
         stay[cheapest(seen, min(part, len(state.w) - k))] = False
         w = np.maximum(state.w[stay], np.finfo(float).tiny)
         state = State(state.Y[stay], w / w.sum())
         if len(w) > k:
-            state = settle(passes, source, state, reg, STEPS).state
+            state = settle(passes, source, state, reg, pace.steps).state
     return settle(passes, source, heaviest(state, k), reg)
 
 
@@ -64,4 +75,4 @@ def unite(
     """The best of two solutions of as many atoms, and of what is left of both together."""
     Y = np.concatenate([one.state.Y, other.state.Y])
     both = State(Y, 0.5 * np.concatenate([one.state.w, other.state.w]))
-    return min(one, other, prune(passes, source, guide, both, len(one.state.w), reg))
+    return min(one, other, prune(passes, source, guide, both, len(one.state.w), reg, PATIENT))

@@ -124,7 +124,8 @@ class Search:
     @property
     def converged(self) -> bool:
         """Whether the bracket is as narrow as it was to be."""
-        return self.bounds.gap <= max(self.tol * self.bounds.upper, FLOOR * self.unit)
+        floor = FLOOR * (self.unit + self.problem.reg)
+        return self.bounds.gap <= max(self.tol * self.bounds.upper, floor)
 
     def run(self, exact: bool) -> Solution:
         """Lists of ever more rows, offsets on them, proofs; the exact finish where it is due."""
