@@ -11,6 +11,7 @@ from bench.paper import (
     images,
     overview,
     page,
+    passes,
     real_world,
     runtime,
     sensitivity,
@@ -23,7 +24,7 @@ PARTS = {
     part.name: part
     for part in (
         *(overview.PART, stability.PART, sensitivity.PART, distance.PART, distance.CAPPED),
-        *(runtime.PART, images.PART, shapley.PART, real_world.PART),
+        *(passes.PART, runtime.PART, images.PART, shapley.PART, real_world.PART),
     )
 }
 
