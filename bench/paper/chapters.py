@@ -176,8 +176,8 @@ def runtime(folder: Path, pictures: Path, page: Path) -> Sequence[str]:
 
 RUNTIME = (
     f"A mixture of four Gaussians, n = 10,000, d = 10, k = 100, one of them varied, "
-    f"{runtime_part.SEEDS} seeds at most (the paper: 20). Standard deviations behind ±, the slope is that of log time over log size between the "
-    "first and the last. The paper's standard deviation of a component is 0.8 by its distances at "
+    f"{runtime_part.SEEDS} seeds at most (the paper: 20). Standard deviations behind "
+    "±, the slope is that of log time over log size between the first and the last. The paper's standard deviation of a component is 0.8 by its distances at "
     "d = 100 and 1000, whatever its text says; its row n = 1,000,000 (0.15) is on another scale "
     "than the rows above it, and d = 1 depends on where the means lie, which it does not give. "
     "WCSL at a million rows is left out: at the rate below it would take hours here."
