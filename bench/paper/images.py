@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -25,16 +26,13 @@ METHODS: Mapping[str, Method] = {
 
 
 def jobs(quick: bool) -> Iterator[Job]:
-    """Random images belong to no representation: they are judged once."""
-    for name in SETS[:1] if quick else SETS:
-        for place, _ in enumerate(_names(name, quick)):
-            for k, seeds in {100: 1}.items() if quick else SEEDS.items():
-                for method in ("Random", *METHODS) if place == 0 else METHODS:
-                    for seed in range(seeds):
-                        where = _names(name, quick)[place] if method != "Random" else "none"
-                        key = {"dataset": name, "in": where, "k": k}
-                        key |= {"method": method, "seed": seed}
-                        yield Job(key, _Judged(name, where, k, method, seed))
+    """Few atoms first. Random images belong to no representation: they are judged once."""
+    sizes = {100: 1} if quick else SEEDS
+    for (k, seeds), name in product(sizes.items(), SETS[:1] if quick else SETS):
+        tried = [("none", "Random"), *product(_names(name, quick), METHODS)]
+        for (where, method), seed in product(tried, range(seeds)):
+            key = {"dataset": name, "in": where, "k": k, "method": method, "seed": seed}
+            yield Job(key, _Judged(name, where, k, method, seed))
 
 
 def _names(name: str, quick: bool) -> list[str]:
