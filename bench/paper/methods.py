@@ -16,7 +16,7 @@ REG = 0.01  # at which the paper measures every distance
 PAPER_SHIFT = 1e-2  # the paper's stopping rule: the Frobenius norm of the centres' move
 EPOCHS = 1000  # of WCSL at most, in the paper
 TRIAL = 2
-LIMIT = 20.0  # seconds for WCSL: its epochs are cut to what fits, and the page says so
+LIMIT = 10.0  # seconds for WCSL: its epochs are cut to what fits, and the page says so
 REST = 0.15  # seconds before a fit, so that no library's idle threads still spin
 
 
