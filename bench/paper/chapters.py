@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.common import table
@@ -36,11 +36,23 @@ def distance(folder: Path, pictures: Path, page: Path) -> Sequence[str]:
         costs, times = _tables(found, lines)
         out += [f"### {dataset}: distance", table(head, costs), _verdict(found, dataset, ks)]
         out += [f"### {dataset}: seconds", table(head, times)]
-    return [*out, *NOTES]
+    return [*out, *NOTES, *_untimed(found)]
 
 
 Published = tuple[float | None, float | None]  # a distance and seconds
 NONE: Published = (None, None)
+
+
+def _untimed(found: Summary) -> Iterator[str]:
+    """Which figures have no time, and why."""
+    rows = [row for group in found.groups.values() for row in group if not row.get("seconds")]
+    epochs = sorted({int(row["epochs"]) for row in rows if row.get("epochs")})
+    if rows:
+        yield (
+            f"*Without a time*: {len(rows)} fits that were made while the machine had other work"
+            + (f"; WCSL then ran {epochs[0]} epochs" if epochs else "")
+            + ". Their distances stand, their times would say nothing."
+        )
 
 
 def _cost(found: Summary, key: Sequence[object], paper: Published) -> str:
