@@ -65,6 +65,10 @@ bench-encode: $(VENV)/.benched
 bench-transport: $(VENV)/.benched
 	$(BIN)/python -m bench.transport $(ARGS)
 
+.PHONY: bench-wcsl
+bench-wcsl: $(VENV)/.tested
+	$(BIN)/python -m bench.wcsl $(ARGS)
+
 bench-compress: $(VENV)/.benched
 	$(BIN)/python -m bench.compress $(ARGS)
 

@@ -32,7 +32,7 @@ def count(rows: str, k: int, reg: float, number: int) -> dict[str, float]:
     read = 0
     for record in auto:
         read += record.rows
-        if record.rows == source.n and record.objective <= target:
+        if record.kept and record.rows == source.n and record.objective <= target:
             break
     return {
         "plain": reads,

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.common import PAGES, ROOT, Ledger, machine, table, write_page
-from bench.one_pass import conduct, page, roofline
+from bench.one_pass import beyond, conduct, page, roofline
 from bench.one_pass.lanes import Lanes
 from bench.one_pass.sizes import QUICK, SIZES, Size, make
 
@@ -32,17 +32,20 @@ def main() -> None:
     if args.quick:
         print("\n\n".join(parts))
         return
-    parts += _conduct(args.conduct)
+    parts += _conduct({"conduct": args.conduct, "beyond": args.beyond})
     page.picture(measured, max(measured.threads), PAGES / "pass.svg")
     print(write_page("pass", *parts, "![Milliseconds of a pass](pass.svg)"))
 
 
-def _conduct(measure: bool) -> list[str]:
-    ledger = Ledger(ROOT / "out" / "bench" / "pass-conduct.csv", ("what",))
-    if measure:
-        ledger.rows.clear()
-        ledger.extend([{"what": what, "figure": figure} for what, figure in conduct.figures()])
-    rows = [(row["what"], row["figure"]) for row in ledger.rows]
+def _conduct(asked: dict[str, bool]) -> list[str]:
+    """Figures in words: those asked for measured, the others as they were last."""
+    rows = []
+    for name, figures in {"conduct": conduct.figures, "beyond": beyond.figures}.items():
+        ledger = Ledger(ROOT / "out" / "bench" / f"pass-{name}.csv", ("what",))
+        if asked[name]:
+            ledger.rows.clear()
+            ledger.extend([{"what": what, "figure": figure} for what, figure in figures()])
+        rows += [(row["what"], row["figure"]) for row in ledger.rows]
     return ["## How it behaves", table(["what", "figure"], rows)] if rows else []
 
 
@@ -86,7 +89,8 @@ def _parts(m: page.Measured, ledger: Ledger) -> list[str]:
         "; ".join(f"{rival}: {found}" for rival, found in blas.items()) + ".",
         "Sizes: " + ", ".join(str(SIZES[s]) for s in m.sizes) + ".",
         f"## How many times as long as ours, {threads} threads, float32",
-        "In brackets what was aimed at.",
+        f"In brackets what was aimed at with two threads. {page.shortfalls(m)} "
+        "What limits a pass: [kernel.md](../kernel.md#where-the-time-goes).",
         page.ratios(m, threads),
         f"## Milliseconds, {threads} threads",
         page.milliseconds(m, threads),
@@ -115,6 +119,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=lambda s: [int(t) for t in s.split(",")])
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--conduct", action="store_true", help="small, beside others, interrupted")
+    parser.add_argument(
+        "--beyond", action="store_true", help="a file larger than the memory: so much disk"
+    )
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured")
     args = parser.parse_args()
     args.sizes = args.sizes or list(QUICK if args.quick else SIZES)

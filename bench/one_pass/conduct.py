@@ -14,6 +14,7 @@ from statistics import median
 import numpy as np
 
 from bench.common import ROOT, alternate
+from bench.one_pass.beyond import anonymous
 from emscoreset.kernels import NativeKernel
 from emscoreset.stats import Pass, Rows
 
@@ -136,12 +137,12 @@ def _cold_file() -> Iterator[tuple[str, str]]:
             return time.perf_counter() - began
 
         sweep()
-        held = _anonymous()
+        held = anonymous()
         reads, sweeps = [], []
         for _ in range(3):
             reads.append(cold(read))
             sweeps.append(cold(sweep))
-        grown = (_anonymous() - held) / 1e6
+        grown = (anonymous() - held) / 1e6
     rate = count * 400 / 1e9
     yield (
         "1 GB read in blocks of 8 MB, none of it cached",
@@ -149,8 +150,3 @@ def _cold_file() -> Iterator[tuple[str, str]]:
     )
     yield "the same rows as a memory map, k 20, 2 threads", f"{rate / median(sweeps):.2f} GB/s"
     yield "memory besides the file's pages that three such passes leave taken", f"{grown:.1f} MB"
-
-
-def _anonymous() -> float:
-    status = Path("/proc/self/status").read_text()
-    return 1024 * float(status.split("RssAnon:")[1].split()[0])

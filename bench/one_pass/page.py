@@ -53,7 +53,7 @@ KEY = ("rival", "dtype", "reg")
 def _shown(value: float | None, digits: int = 3) -> str:
     if value is None:
         return ""
-    return f"{value:.{digits}g}" if value < 10**digits else f"{value:.0f}"
+    return f"{value:.{digits}g}" if value < 10**digits - 0.5 else f"{value:.0f}"
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:
@@ -74,6 +74,18 @@ def ratios(m: Measured, threads: int) -> str:
         if any(cells):
             rows.append([f"{rival}, reg {reg}", *cells])
     return table(["times ours", *m.sizes], rows)
+
+
+def shortfalls(m: Measured) -> str:
+    """The goals that were missed, and by how much."""
+    missed = []
+    for (rival, reg), goals in GOALS.items():
+        for size, goal in zip(SIZES, goals, strict=True):
+            found = _ratio(*(m.seconds(size, 2, who, reg) for who in (rival, OURS)))
+            if found is not None and found < goal:
+                short = 100 * (1 - found / goal)
+                missed.append(f"{rival} at {size}, reg {reg}, by {short:.1f} %")
+    return f"Missed: {'; '.join(missed)}." if missed else "None was missed."
 
 
 def milliseconds(m: Measured, threads: int) -> str:

@@ -21,14 +21,8 @@ EMS_INLINE T load_one(const char* p) {
 template <class T>
 EMS_INLINE T pack_row(const Plan<T>& p, const char* src, T* dst) {
   constexpr int W = Simd<T>::W;
-  T few = 0;
-  for (int64_t c = 0; c < p.d && p.d <= 4; ++c) {
-    const T x = (load_one<T>(src + c * sizeof(T)) - p.center_hi[c]) - p.center_lo[c];
-    few += x * x;
-    dst[c] = x;
-  }
   Vec<T> squares{};
-  int64_t c = p.d <= 4 ? p.d : 0;
+  int64_t c = 0;
   for (; c + W <= p.d; c += W) {
     const Vec<T> x = (load_as<Vec<T>>(src + c * sizeof(T)) - load(p.center_hi + c)) -
                      load(p.center_lo + c);
@@ -41,10 +35,28 @@ EMS_INLINE T pack_row(const Plan<T>& p, const char* src, T* dst) {
     squares += x * x;
     store(dst + c, x);
   }
-  const T square = p.d <= 4 ? few : sum<T>(squares);
+  const T square = sum<T>(squares);
   dst[p.d] = square;
   dst[p.d + 1] = T(1);
   return square;
+}
+
+// The same, one by one, for rows of D values: fewer than make a vector worth its while.
+template <class T, int D>
+EMS_INLINE void pack_short_rows(const Plan<T>& p, const char* src, int64_t row_bytes, int n,
+                                Scratch<T>& s) {
+  T* dst = s.x;
+  for (int r = 0; r < n; ++r, src += row_bytes, dst += p.ldx) {
+    T square = 0;
+#pragma GCC unroll 4
+    for (int c = 0; c < D; ++c) {
+      const T x = (load_one<T>(src + c * int(sizeof(T))) - p.center_hi[c]) - p.center_lo[c];
+      square += x * x;
+      dst[c] = x;
+    }
+    s.square[r] = dst[D] = square;
+    dst[D + 1] = T(1);
+  }
 }
 
 // Has the first product fetch the block behind row `last`, while it has no use for memory.
@@ -66,8 +78,13 @@ static void pack_block(const Plan<T>& p, const RowsView& rows, int64_t first, in
                        Scratch<T>& s) {
   const int n = static_cast<int>(last - first), tall = padded(n);
   look_ahead(p, rows, last, n, s);
-  for (int r = 0; r < n; ++r)
-    s.square[r] = pack_row(p, rows.data + (first + r) * rows.row_bytes, s.x + r * p.ldx);
+  const char* src = rows.data + first * rows.row_bytes;
+  if (p.d == 1) pack_short_rows<T, 1>(p, src, rows.row_bytes, n, s);
+  if (p.d == 2) pack_short_rows<T, 2>(p, src, rows.row_bytes, n, s);
+  if (p.d == 3) pack_short_rows<T, 3>(p, src, rows.row_bytes, n, s);
+  if (p.d == 4) pack_short_rows<T, 4>(p, src, rows.row_bytes, n, s);
+  for (int r = 0; r < n && p.d > 4; ++r)
+    s.square[r] = pack_row(p, src + r * rows.row_bytes, s.x + r * p.ldx);
   for (int r = n; r < tall; ++r)
     for (int64_t c = 0; c < p.d + 2; ++c) s.x[r * p.ldx + c] = T(0);
   for (int r = 0; r < tall; ++r) s.mass[r] = r >= n ? 0 : rows.mass ? rows.mass[first + r] : 1;

@@ -221,6 +221,12 @@ EMS_INLINE Vec<T> load_part(const void* p, int64_t m) {
 #endif
 }
 
+template <class T, class V>
+EMS_INLINE void store_first_four(T* p, V v) {
+  const auto four = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+  __builtin_memcpy(p, &four, sizeof four);
+}
+
 // Appends the lanes of v whose bits are set to `values`, the same lanes of `number` to
 // `numbers`, and `mark` as often to `marks`; returns how many. Behind them as much as a vector
 // holds is overwritten.
@@ -230,17 +236,28 @@ EMS_INLINE int append_lanes(Vec<T> v, IVec<T> number, unsigned bits, int32_t mar
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
     const __mmask16 m = static_cast<__mmask16>(bits);
-    store<T>(values, _mm512_maskz_compress_ps(m, v));
-    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, (__m512i)number));
-    _mm512_storeu_si512(marks, _mm512_set1_epi32(mark));
+    const Vec<T> chosen = _mm512_maskz_compress_ps(m, v);
+    const IVec<T> of = (IVec<T>)_mm512_maskz_compress_epi32(m, (__m512i)number);
+    const IVec<T> to = IVec<T>{} + mark;
+    const int n = __builtin_popcount(bits);
+    if (n <= 4) {  // whole vectors would nearly always straddle two cache lines
+      store_first_four(values, chosen);
+      store_first_four(numbers, of);
+      store_first_four(marks, to);
+    } else {
+      store<T>(values, chosen);
+      __builtin_memcpy(numbers, &of, sizeof of);
+      __builtin_memcpy(marks, &to, sizeof to);
+    }
+    return n;
   } else {
     const __mmask8 m = static_cast<__mmask8>(bits);
     const __m256i lanes = _mm512_maskz_cvtepi64_epi32(0xff, (__m512i)number);
     store<T>(values, _mm512_maskz_compress_pd(m, v));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), _mm256_maskz_compress_epi32(m, lanes));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(marks), _mm256_set1_epi32(mark));
+    return __builtin_popcount(bits);
   }
-  return __builtin_popcount(bits);
 #else
   int n = 0;
   for (; bits; bits &= bits - 1, ++n) {

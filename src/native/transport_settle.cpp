@@ -78,7 +78,7 @@ class Settler {
     Settled out{0, 0};
     for (size_t e = 0; e < f_.size(); ++e) out.cost += f_[e] * v_.cost[e];
     for (int64_t j = 0; j < v_.k; ++j) out.left += std::max(N_[size(j)] - w_[j], 0.0);
-    if (out.left <= double(v_.k) * kTiny) out.left = 0;
+    if (out.left <= kCrumb) out.left = 0;  // the masses' own rounding
     return out;
   }
 

@@ -176,4 +176,22 @@ def test_prices_far_from_zero_end_too(kernel: Kernel):
     near = kernel.settle(lists, np.zeros(10), w)
     far = kernel.settle(lists, np.full(10, 1e12), w)
     assert far.cost == pytest.approx(near.cost, rel=1e-12)
+    assert near.left == far.left == 0.0
     assert np.abs(far.h).max() < 1e5
+
+
+def test_in_the_middle_of_the_prices_a_small_reg_has_the_weights(kernel: Kernel):
+    """At an end of them rows are tied, and a small reg shares what is tied in halves."""
+    rng = np.random.default_rng(4)
+    X, w = rng.normal(size=(400, 3)), np.full(20, 1 / 20)
+    problem = Problem(X, None, X[:20] + 0.1 * rng.normal(size=(20, 3)), w)
+    lists = NUMPY.candidates(Rows(X), request(problem, np.zeros(20)), np.inf).shares()
+    h = kernel.settle(lists, np.zeros(20), w).h
+    C = lists.cost.reshape(400, 20)
+    label = (h - C).argmax(axis=1)
+    np.testing.assert_array_equal(np.bincount(label), np.full(20, 20))
+    loss = (h - C)[np.arange(400), label][:, None] - (h - C)  # of each row at each other atom
+    out = np.array([np.delete(loss[label == j], j, axis=1).min() for j in range(20)])
+    into = np.array([loss[label != j, j].min() for j in range(20)])
+    np.testing.assert_allclose(out, into, rtol=0.1)
+    np.testing.assert_allclose(kernel.list_sums(lists, h, 0.1 * out.min()).N, w, atol=1e-6)

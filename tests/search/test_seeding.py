@@ -135,8 +135,7 @@ def test_canonical_needs_no_luck_with_hashes(monkeypatch):
         assert {row.tobytes(): a for row, a in zip(rows.X, rows.mass, strict=True)} == want
 
 
-def test_few_rows_for_plusplus_hold_those_far_away_at_their_mass(kernel, monkeypatch):
-    monkeypatch.setattr(seeding, "DRAW_WORK", 0)
+def test_few_rows_for_plusplus_hold_those_far_away_at_their_mass(kernel):
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[:4] += 1000.0
     a = np.r_[np.full(4, 0.5), np.ones(3996)]
@@ -152,4 +151,4 @@ def test_few_rows_for_plusplus_hold_those_far_away_at_their_mass(kernel, monkeyp
     assert min(far) > 0
     assert np.mean(far) / np.mean(mass) == pytest.approx(2.0 / a.sum(), rel=0.1)
     tiny = seeding.Candidates(found.rows, Rows(1e-200 * X, a), kernel)
-    assert tiny.draw(20, "k-means++", np.random.default_rng(0)).Y.shape == (20, 2)
+    assert tiny.draw(20, "k-means++", np.random.default_rng(0), 0.0).Y.shape == (20, 2)

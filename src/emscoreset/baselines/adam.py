@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from emscoreset.baselines.batch import Plan, batch_of
 from emscoreset.baselines.problem import Found, Problem
@@ -29,6 +30,7 @@ T = TypeVar("T")
 # The paper's appendix, "Hyperparameters".
 BATCH = 1000  # rows
 RATE, DECAY = 0.1, 0.99  # the learning rate, and what each epoch multiplies it by
+SLIVER = 1e-6  # of a row: as good as nothing
 SHIFT_TOL = 1e-2  # on the Frobenius norm of the atoms' move over an epoch
 
 
@@ -70,9 +72,11 @@ def by_adam(problem: Problem, reg: float, max_iter: int, rng: np.random.Generato
 
 def gradient(plan: Plan, X: NDArray[Any], Y: Floats) -> Floats:
     """Of W_reg((X, a), (Y, 1/k)) in Y: 2 (N_j y_j - S_j)."""
-    aT = plan.shares.T
-    S = (aT.astype(X.dtype) @ X).astype(np.float64)
-    out: Floats = 2.0 * (aT.sum(axis=1)[:, None] * Y - S)
+    lists = plan.lists
+    parts = plan.shares.astype(X.dtype), lists.atom, lists.start.astype(np.int32)
+    S = (csc_array(parts, shape=(lists.k, lists.n)) @ X).astype(np.float64)
+    N = np.bincount(lists.atom, plan.shares, minlength=lists.k)
+    out: Floats = 2.0 * (N[:, None] * Y - S)
     return out
 
 
@@ -106,7 +110,11 @@ def batches(a: Floats, rng: np.random.Generator) -> Iterator[tuple[Ints, Floats]
     cuts = np.linspace(0.0, float(ends[-1]), max(1, round(len(order) / BATCH)) + 1)
     for low, high in pairwise(cuts):
         first, last = np.searchsorted(ends, [low, high])
-        part = slice(first, last + 1)
-        mass = np.minimum(ends[part], high) - np.maximum(ends[part] - a[order[part]], low)
-        keep = mass > 1e-9 * (high - low)  # rounding puts a sliver of the next row in
-        yield order[part][keep], mass[keep] / mass[keep].sum()
+        index, mass = order[first : last + 1], a[order[first : last + 1]]
+        mass[-1] -= max(ends[min(last, len(order) - 1)] - high, 0.0)
+        mass[0] -= max(low - (ends[first] - a[order[first]]), 0.0)
+        # A cut at the end of a row cuts off rounding: the row is whole, or not there at all.
+        whole = a[index]
+        mass = np.where(np.abs(mass - whole) < SLIVER * whole, whole, mass)
+        keep = mass > SLIVER * whole
+        yield index[keep], mass[keep] / mass[keep].sum()

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from emscoreset.kernels import Kernel
 from emscoreset.lists import Lists, ListSums
@@ -32,7 +31,8 @@ class Plan:
     """A plan at reg, and the offsets it belongs to."""
 
     h: Floats  # (k,)
-    shares: csr_array  # (m, k) a_i T_ij
+    lists: Lists
+    shares: Floats  # a_i T_ij of the lists' entries
     off: float  # the mass that it has on the wrong atoms
     reached: bool  # whether that is as little as it was to be
 
@@ -100,7 +100,7 @@ class Batch:
             lists = self.lists
             found = climb(self.sums_over(lists), self.w, found.h, reg, goal, MOST)
         off = 0.5 * float(np.abs(found.sums.N - self.w).sum())
-        return Plan(found.h, shares(lists, found.h, reg), off, found.reached)
+        return Plan(found.h, lists, shares(lists, found.h, reg), off, found.reached)
 
     def near(self, h: Floats, reach: float) -> Lists:
         """The atoms within reach of each row's best."""
@@ -114,14 +114,14 @@ class Batch:
         return lambda h, eps, hessian: self.kernel.list_sums(lists, h, eps, hessian=hessian)
 
 
-def shares(lists: Lists, h: Floats, reg: float) -> csr_array:
-    """a_i T_ij of the lists' entries. (m, k)"""
+def shares(lists: Lists, h: Floats, reg: float) -> Floats:
+    """a_i T_ij of the lists' entries."""
     score, lengths = h[lists.atom] - lists.cost, np.diff(lists.start)
     score -= np.repeat(np.maximum.reduceat(score, lists.start[:-1]), lengths)
     with np.errstate(under="ignore"):
-        T = np.exp(score / reg)
+        T: Floats = np.exp(score / reg)
     T *= np.repeat(lists.mass / np.add.reduceat(T, lists.start[:-1]), lengths)
-    return csr_array((T, lists.atom, lists.start), shape=(lists.n, lists.k))
+    return T
 
 
 def batch_of(X: NDArray[Any], a: Floats, Y: Floats, kernel: Kernel) -> Batch:

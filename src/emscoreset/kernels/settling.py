@@ -144,4 +144,4 @@ def settle(lists: Lists, h: Floats, w: Floats) -> Flow:
         found.push(path)
     found.centre()
     left = float(np.maximum(found.N - w, 0.0).sum())
-    return Flow(found.h, float(found.f @ lists.cost), left)
+    return Flow(found.h, float(found.f @ lists.cost), left if left > CRUMB else 0.0)

@@ -15,6 +15,7 @@ from emscoreset.coreset import Coreset
 from emscoreset.ems import TOL, Callback, Distance, Fit, Record, State, fit_ems
 from emscoreset.search.passes import Passes
 from emscoreset.search.seeding import (
+    DRAW_WORK,
     Candidates,
     Distinct,
     candidates,
@@ -101,7 +102,7 @@ def fit(
     rows = candidates(source, k, init, rng)
     if len(rows.rows.X) <= k:
         return _all_rows(source, rows, settings.reg, callback)
-    found = _descend(source, lambda m: rows.draw(m, init, rng), settings, rng, callback)
+    found = _descend(source, lambda m, work: rows.draw(m, init, rng, work), settings, rng, callback)
     return _outcome(found, found.Y + source.center)
 
 
@@ -115,7 +116,7 @@ def _descend(
     k, reg, tol, shift_tol = settings.n_atoms, settings.reg, settings.tol, settings.shift_tol
     most = settings.max_iter
     if settings.algorithm == "plain":
-        first = start if isinstance(start, State) else start(k)
+        first = start if isinstance(start, State) else start(k, DRAW_WORK)
         return fit_ems(
             source, first, reg, tol=tol, shift_tol=shift_tol, max_iter=most, callback=callback
         )

@@ -44,6 +44,8 @@ def relocate(
     k, reg = len(best.state.w), best.p.reg
     end = len(passes.history) + most_passes
     m, failed = max(1, round(SHARE * k)), 0
+    # Or the first moves would be thanked for what more steps alone would have gained.
+    best = descend(passes, source, best, tol=SETTLED, most=STEPS).step
     seen: Step | None = None
     while failed < TRIES and k > 1 and len(passes.history) < end and passes.left(source) > 3:
         with passes.exploring():

@@ -16,8 +16,8 @@ from emscoreset.stats import Floats, Ints, Rows
 # Starts are chosen from at most this many rows (or 16 an atom where that is more). Data that
 # fit give the same start in any order of their rows, and with repeated rows for weights.
 SEED_ROWS = 1 << 14
-# One k-means++ looks at all of them, or at as many as keep it below so many multiplications,
-# but at 8 an atom at least.
+# One k-means++ looks at all of them, or at as many as keep its trials below so many
+# multiplications, but at 8 an atom at least.
 DRAW_WORK, DRAW_ROWS = 2e6, 8
 
 
@@ -51,7 +51,7 @@ class Candidates:
         a = self.near.masses()
         return State(self.near.X.astype(np.float64), a / a.sum())
 
-    def draw(self, k: int, init: str, rng: np.random.Generator) -> State:
+    def draw(self, k: int, init: str, rng: np.random.Generator, work: float = DRAW_WORK) -> State:
         """k of the rows, or all where there are fewer, with uniform weights.
 
         "k-means++" looks at fewer of them where k times the columns are many.
@@ -60,7 +60,7 @@ class Candidates:
         if init == "random":
             picks = weighted_draw(self.near, k, rng)
             return uniform(self.near.X[picks].astype(np.float64))
-        rows = self._some(max(int(DRAW_WORK / (k * self.near.X.shape[1])), DRAW_ROWS * k), rng)
+        rows = self._some(max(int(work / (k * self.near.X.shape[1])), DRAW_ROWS * k), rng)
         picks = plusplus(self.kernel, rows, k, rng)
         return uniform(rows.X[picks].astype(np.float64))
 

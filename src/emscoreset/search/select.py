@@ -14,7 +14,7 @@ from emscoreset.search.anneal import anneal
 from emscoreset.search.grow import Sample, noise, samples
 from emscoreset.search.passes import Passes
 from emscoreset.search.relocate import near_rows, relocate
-from emscoreset.search.seeding import sample_rows
+from emscoreset.search.seeding import DRAW_WORK, sample_rows
 from emscoreset.search.unite import PATIENT, QUICK, Pace, Solution, prune, settle, unite
 from emscoreset.sources.base import Source
 
@@ -26,21 +26,41 @@ class Effort:
     work: float  # on all rows, where a pass over them takes no more multiplications,
     share: float  # or else on the first sample of at least this share of the rows, or the last
     starts: int  # that are united, every second one annealed
+    draw: float  # of multiplications for a start
     pace: Pace  # of taking away a start's spare atoms
     moves: float  # relocation may read so many times the rows
+    last_moves: float  # and after it all rows so many times, where it was on a sample
     slow: float  # so many times tol is the fall that ends the descent, twice as many at reg = 0
 
 
 EFFORTS = {
-    "auto": Effort(work=0.0, share=1 / 80, starts=1, pace=QUICK, moves=0.0, slow=10.0),
-    "best": Effort(work=1e9, share=1 / 5, starts=4, pace=PATIENT, moves=100.0, slow=0.25),
+    "auto": Effort(
+        work=0.0,
+        share=1 / 80,
+        starts=1,
+        draw=DRAW_WORK,
+        pace=QUICK,
+        moves=0.0,
+        last_moves=0.0,
+        slow=10.0,
+    ),
+    "best": Effort(
+        work=1e9,
+        share=1 / 5,
+        starts=4,
+        draw=1e9,
+        pace=PATIENT,
+        moves=100.0,
+        last_moves=30.0,
+        slow=0.25,
+    ),
 }
 MOVES_OF_GIVEN = 8.0  # of atoms that the user gave
 SPARE = 2  # a start has so many times the atoms
 MANY = 4  # times the rows of a seeding sample
 ENOUGH = 60  # passes must be left, or a start has just the atoms asked for
 
-Draw = Callable[[int], State]
+Draw = Callable[[int, float], State]  # so many atoms, with so much work
 
 
 def drive(
@@ -74,6 +94,8 @@ def drive(
             state = descend(passes, sample, here, tol=noise(k, sample)).step.new
     if state is None:
         state = search.explore(whole, start) if whole.steady else search.first(start, k)
+    elif effort.last_moves > 0:
+        state = search.moved(whole, state, effort.last_moves)
     here = passes.step(whole, state, reg)
     if whole.steady:
         tol *= effort.slow if reg > 0 else 2.0 * effort.slow
@@ -93,7 +115,7 @@ class Search:
 
     def first(self, start: State | Draw, k: int) -> State:
         """The user's atoms, or k drawn."""
-        return start if isinstance(start, State) else start(k)
+        return start if isinstance(start, State) else start(k, self.effort.draw)
 
     def explore(self, source: Source, start: State | Draw) -> State:
         """The best atoms found; the first where there are too few passes left to look for more."""
@@ -111,6 +133,11 @@ class Search:
                 best = reduce(lambda a, b: self._united(source, guide, a, b), sorted(found))
         return self._moved(source, guide, few, best.state, moves)
 
+    def moved(self, source: Source, state: State, reads: float) -> State:
+        """The atoms with some relocated that are better placed elsewhere."""
+        few = self._few(source)
+        return self._moved(source, self._guide(source, few), few, state, reads)
+
     def _few(self, source: Source) -> Source:
         """Few enough rows for what need not be exact."""
         n, most = source.moments.n, sample_rows(self.k)
@@ -125,7 +152,7 @@ class Search:
         return few if self.reg > 0 and many else source
 
     def _start(self, source: Source, guide: Source, few: Source, draw: Draw, i: int) -> Solution:
-        state = draw(SPARE * self.k)
+        state = draw(SPARE * self.k, self.effort.draw)
         if i % 2 == 1:
             state = anneal(self.passes, few, state, self.reg)
         return prune(self.passes, source, guide, state, self.k, self.reg, self.effort.pace)
