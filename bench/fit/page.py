@@ -57,7 +57,8 @@ class Measured:
         times = self.times(case, method, ours)
         if times is None:
             return ""
-        return f"over {times:.2g}" if self.stopped(case, method) else f"{times:.2g}"
+        said = f"{times:.0f}" if times >= 100 else f"{times:.2g}"
+        return f"over {said}" if self.stopped(case, method) else said
 
     def times(self, case: Case, method: str, ours: str) -> float | None:
         """How many times as long as ours, the median over the seeds that both ran."""
@@ -102,7 +103,9 @@ def _seconds(m: Measured) -> str:
 
 
 def _percent(pair: tuple[float, float] | None) -> str:
-    return "" if pair is None else f"{pair[0]:+.3f} ± {pair[1]:.3f}"
+    if pair is None:
+        return ""
+    return f"{pair[0]:+.3f}" + ("" if np.isnan(pair[1]) else f" ± {pair[1]:.3f}")
 
 
 def _claims(m: Measured) -> str:
@@ -246,7 +249,8 @@ def picture(m: Measured, path: Path) -> None:
         for mark, text in zip("os^", ("smallest k", "next", "largest"), strict=True)
     ]
     figure.legend(handles=marks, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
-    figure.supxlabel("seconds", fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("seconds", fontsize=9)
     figure.supylabel("% above the lowest distance", fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})

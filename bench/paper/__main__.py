@@ -11,6 +11,7 @@ from bench.paper import (
     images,
     overview,
     page,
+    passes,
     real_world,
     runtime,
     sensitivity,
@@ -23,7 +24,7 @@ PARTS = {
     part.name: part
     for part in (
         *(overview.PART, stability.PART, sensitivity.PART, distance.PART, distance.CAPPED),
-        *(runtime.PART, images.PART, shapley.PART, real_world.PART),
+        *(passes.PART, runtime.PART, images.PART, shapley.PART, real_world.PART),
     )
 }
 
@@ -55,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     unknown = set(args.only) - set(PARTS)
     if unknown:
         parser.error(f"--only takes {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    args.minutes = args.minutes or (5.0 if args.quick else 60.0)
+    args.minutes = args.minutes or (4.0 if args.quick else 60.0)
     return args
 
 

@@ -72,7 +72,7 @@ def spent(kept: Ledger, key: Row) -> float:
     return sum(
         float(row["seconds"])
         for row in kept.rows
-        if "seconds" in row and all(row[name] == value for name, value in cell.items())
+        if row.get("seconds") and all(row[name] == value for name, value in cell.items())
     )
 
 

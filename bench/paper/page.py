@@ -56,7 +56,14 @@ def write(quick: bool) -> Path:
 
 Chapter = Callable[[Path, Path, Path], Sequence[str]]
 CHAPTERS: tuple[Chapter, ...] = (
-    *(checks.short, figures.overview, chapters.distance, chapters.capped, chapters.runtime),
+    *(
+        checks.short,
+        figures.overview,
+        chapters.distance,
+        chapters.passes,
+        chapters.capped,
+        chapters.runtime,
+    ),
     *(chapters.real_world, figures.stability, chapters.shapley, figures.sensitivity),
     *(chapters.theory, chapters.images, chapters.budget),
 )
