@@ -69,7 +69,8 @@ def _wcsl(found: Summary, cases: Sequence[tuple[str, ...]]) -> Iterator[list[str
     for method in SLOW:
         known = [case for case in cases if found.values("cost", *case, method)]
         costs = [found.mean("cost", *c, "auto") / found.mean("cost", *c, method) for c in known]
-        yield _counted(f"`auto` is below our own {method}", costs, 1.0)
+        early = ", stopped early (see below)" if method == WCSL else ""
+        yield _counted(f"`auto` is below our own {method}{early}", costs, 1.0)
     known = [case for case in cases if found.values("seconds", *case, WCSL)]
     if not known:
         yield [f"`auto` is {FASTER:.0f} times as fast as our {WCSL}", "not measured here", WHOLE]
