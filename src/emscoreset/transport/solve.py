@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from emscoreset.ems import FLOOR
-from emscoreset.lists import Lists, ListSums
+from emscoreset.lists import Flow, Lists, ListSums
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.base import Source
 from emscoreset.stats import Floats, Pass, Rows, Stats, Want
@@ -147,8 +147,7 @@ class Search:
             if not found.reached and self.problem.reg > 0:
                 # Few rows an atom: a falling temperature rounds the corners of D one by one. At
                 # its top for reg = 0 the exact prices lie: a few steps at reg itself from there.
-                kernel = self.problem.source.kernel
-                self.h = kernel.settle(self.listing.lists, self.h, self.problem.w).h
+                self.h = self.priced().h
                 self.eps = self.problem.reg
                 found = self.climb(regret, residual, MOST_CLIMBED)
             new = self.prove()
@@ -232,17 +231,20 @@ class Search:
         self.bounds = self.bounds.narrowed(new)
         return new
 
-    def settle(self) -> None:
-        """The exact plan and its prices, at reg = 0, in lists that hold all rows."""
-        p, listing = self.problem, self.listing
-        kernel = p.source.kernel
+    def priced(self) -> Flow:
+        """The exact plan at reg = 0 and its prices, in lists that hold all atoms it needs."""
+        listing = self.listing
         while True:
-            flow = kernel.settle(listing.lists, self.h, p.w)
+            flow = self.problem.source.kernel.settle(listing.lists, self.h, self.problem.w)
             if listing.complete or (flow.left == 0 and listing.holds(flow.h, 0.0)):
-                break
+                return flow
             listing.renew(flow.h, (4.0 if flow.left > 0 else 1.5) * listing.reach)
             self.passes += 1
             self.h = flow.h
+
+    def settle(self) -> None:
+        """The exact plan and its prices, at reg = 0, in lists that hold all rows."""
+        p, flow = self.problem, self.priced()
         self.h, self.eps = flow.h, 0.0
         self.list_passes += 1
         lower = float(p.w @ flow.h) + lowest(p, flow.h)
