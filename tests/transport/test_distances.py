@@ -25,7 +25,9 @@ from emscoreset import (
 from emscoreset.kernels import get_kernel
 from emscoreset.sources.array import ArraySource
 from emscoreset.sources.sampler import BlockSource, DrawSource
-from emscoreset.transport.semidual import entropy
+from emscoreset.transport.problem import problem_of
+from emscoreset.transport.semidual import Climb, entropy
+from emscoreset.transport.solve import Listing, Search
 from oracles import Problem, costs, entropic, solved, ugly, w2
 
 REAL = 1e-9  # what two exact solvers may differ by
@@ -305,3 +307,26 @@ def test_the_guides_example_runs(capsys):
     out = capsys.readouterr().out
     lost = [float(word) for word in re.findall(r"(\d+) % of", out)]
     assert lost[0] < lost[1]
+
+
+def test_after_a_climb_that_failed_prices_come_from_lists_that_hold_the_plan(monkeypatch):
+    """Lists of the nearest atoms alone have no plan for weights that are far from the masses."""
+    rng = np.random.default_rng(0)
+    X, Y, w = rng.normal(size=(300, 3)), rng.normal(size=(12, 3)), np.full(12, 0.01)
+    w[0] = 0.89
+    source = ArraySource(X, kernel=get_kernel("auto"))
+    search = Search(problem_of(source, Y, w, 1e-5), 1e-4)
+    search.listing = Listing(source, search.problem, np.zeros(12), 1e-6)
+    climb, calls = Search.climb, []
+
+    def fails_once(self: Search, *arguments: float) -> Climb:
+        calls.append(self.h)
+        if len(calls) > 1:
+            return climb(self, *arguments)
+        return Climb(self.h, self.eps, None, 0, reached=False)
+
+    monkeypatch.setattr(Search, "climb", fails_once)
+    search.refine()
+    exact = w2(Problem(X, np.full(300, 1 / 300), Y, w), w)
+    dual = float(w @ calls[1]) + (costs(X, Y) - calls[1]).min(axis=1).mean()
+    assert dual == pytest.approx(exact, rel=1e-9)
